@@ -1,7 +1,9 @@
 // lathe: the command line of the workbench. Parses, dispatches, and turns errors into text and exit codes.
 #include <exception>
+#include <iostream>
 
 #include "app/cli/commands.h"
+#include "app/cli/config_options.h"
 
 int main(int argc, char** argv) {
   using namespace lathe;
@@ -16,8 +18,13 @@ int main(int argc, char** argv) {
       ->envname("LATHE_HOME");
   app.footer("Exit codes: 0 done, 2 wrong usage or settings, 3 not found, 4 corrupt file, 5 I/O, 6 disk full,\n"
              "7 out of memory, 8 unsupported, 9 backend, 10 NaN or infinity, 11 busy, 12 stopped on request.");
+  cli::register_settings_command(app, context);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError& error) {
+    app.exit(error);
+    std::cerr << cli::flag_suggestions(app.remaining(true));
+    return 2;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const Error& error) {

@@ -39,16 +39,16 @@ enum class ChangeRule {
   Live       // while the run trains
 };
 
-// Bounds of a numeric setting; open ends are excluded.
+// Bounds of a numeric setting; both ends are included, unless the upper one is open.
 struct Range {
   double low;
   double high;
-  bool low_open = false;
   bool high_open = false;
 
   bool bounded() const;  // false for any()
   bool contains(double value) const;
-  std::string text() const;  // "1 to 1024", "at least 0", "0 to below 1"; empty when unbounded
+  // "1 to 1024", "at least 0", "0 to below 1"; empty when unbounded. `unit` "bytes" writes 512MiB.
+  std::string text(std::string_view unit = {}) const;
 };
 
 struct SettingInfo {
@@ -68,7 +68,7 @@ struct SettingInfo {
 
   // Access to the value in any RunConfig, by text and by JSON. The readers throw InvalidConfig with a
   // message that does not name the key (the callers in config_text.h and config_json.h add it).
-  std::string (*get_text)(const RunConfig&);
+  std::string (*get_text)(const RunConfig&, std::string_view unit);  // `unit`: info.unit
   void (*set_text)(RunConfig&, std::string_view);
   nlohmann::json (*get_json)(const RunConfig&);
   void (*set_json)(RunConfig&, const nlohmann::json&);
