@@ -49,12 +49,13 @@ class Executable {
  public:
   virtual ~Executable() = default;
 
-  // Copies a contiguous tensor from host memory, ordered before every later run. `source` may be reused at
-  // once.
-  virtual void write(TensorId tensor, std::span<const std::byte> source) = 0;
+  // Copies host memory into a contiguous tensor, from byte `offset` of it on; ordered before every later run.
+  // `source` may be reused at once.
+  virtual void write(TensorId tensor, std::span<const std::byte> source, int64_t offset = 0) = 0;
 
-  // Copies a contiguous tensor to host memory after every earlier run.
-  virtual void read(TensorId tensor, std::span<std::byte> destination) = 0;
+  // Copies a part of a contiguous tensor, from byte `offset` of it on, to host memory after every earlier
+  // run.
+  virtual void read(TensorId tensor, std::span<std::byte> destination, int64_t offset = 0) = 0;
 
   // Enqueues a sequence. The listed tensors (small, contiguous) are copied aside when it has run; wait()
   // hands them out.
