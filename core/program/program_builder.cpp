@@ -50,6 +50,7 @@ class ProgramBuilder {
       micro_step(SequenceId::MicroFirst);
       micro_step(SequenceId::MicroRest);
       update();
+      statistics();
     }
     if (options_.evaluate) evaluate();
     if (options_.generate) generate();
@@ -92,6 +93,8 @@ class ProgramBuilder {
       ports.loss_sums = persistent("loss.sums", wide, {2}, Role::Metric);
       ports.square_sums = persistent("gradient.square_sums", wide,
                                      {static_cast<int64_t>(program_.parameters.size())}, Role::Metric);
+      ports.weight_square_sums = persistent("weight.square_sums", wide,
+                                            {static_cast<int64_t>(program_.parameters.size())}, Role::Metric);
       ports.clip = persistent("gradient.clip", wide, {4}, Role::Metric);
     }
     if (options_.evaluate) ports.eval_sums = persistent("eval.sums", wide, {2}, Role::Metric);
@@ -258,6 +261,17 @@ class ProgramBuilder {
                      optional(group.master), in_place(group.m), in_place(group.v), optional(group.m_scale),
                      optional(group.v_scale), read(ports.scalars), read(ports.clip)},
                     attributes);
+    }
+  }
+
+  void statistics() {
+    emitter_.begin(SequenceId::Statistics);
+    emitter_.set_phase(Phase::Update);
+    for (size_t g = 0; g < program_.groups.size(); ++g) {
+      OpAttributes attributes;
+      attributes.group = static_cast<int>(g);
+      emitter_.emit(OpKind::GradientNorm,
+                    {read(program_.groups[g].weight), add(program_.ports.weight_square_sums)}, attributes);
     }
   }
 

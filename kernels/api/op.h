@@ -103,7 +103,7 @@ struct SwiGluBackward { enum : int { GateUp, Dy, Y }; };
 struct ClassifierLoss { enum : int { Logits, Targets, Scalars, Losses, ZLosses }; };
 // wide [R] | wide [R] optional | wide [2]: loss, z-loss; Write or Accumulate
 struct LossSum { enum : int { Losses, ZLosses, Sums }; };
-// gradient dtype [elements]: a whole group | wide [parameters] Accumulate in the sense that entry p is overwritten for
+// any float dtype [elements]: a group's gradients, or its weights | wide [parameters] Accumulate in the sense that entry p is overwritten for
 // each parameter p of the group and no other is touched
 struct GradientNorm { enum : int { Gradient, SquareSums }; };
 // wide [parameters] | wide [2]: the window's LossSum | wide [kStepScalarCount] | wide [4] Write: ClipResult

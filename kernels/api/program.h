@@ -15,11 +15,12 @@ enum class SequenceId : uint8_t {
   MicroFirst,  // forward and backward of a micro-batch; writes gradients and loss sums
   MicroRest,   // the same, accumulating
   Update,      // norm, clip, AdamW
+  Statistics,  // sums of squares of the weights
   Evaluate,    // forward and loss of a micro-batch
   Prefill,     // generation: fills the KV cache from a prompt, logits of its last row
   Decode       // generation: one token more
 };
-inline constexpr int kSequenceCount = 6;
+inline constexpr int kSequenceCount = 7;
 std::string_view sequence_name(SequenceId id);
 
 struct Sequence {
@@ -57,18 +58,19 @@ struct ParameterGroup {
 
 // Tensors the host writes or reads by role rather than by name. kNone where the program has none.
 struct ProgramPorts {
-  TensorId tokens = kNone;          // I32 [B,T]
-  TensorId targets = kNone;         // I32 [B,T], negative = not counted
-  TensorId document_start = kNone;  // I32 [B,T], with a document mask
-  TensorId token_order = kNone;     // I32 [B*T]: rows sorted by token, then by row
-  TensorId scalars = kNone;         // wide [kStepScalarCount]
-  TensorId rope_table = kNone;      // wide [T,D]
-  TensorId loss_sums = kNone;       // wide [2]: loss and z-loss, summed over the window's tokens
-  TensorId eval_sums = kNone;       // wide [2]: of one Evaluate run
-  TensorId square_sums = kNone;     // wide [parameters]
-  TensorId clip = kNone;            // wide [4]
-  TensorId prompt = kNone;          // I32 [T] (prefill)
-  TensorId next_token = kNone;      // I32 [1] (decode)
+  TensorId tokens = kNone;              // I32 [B,T]
+  TensorId targets = kNone;             // I32 [B,T], negative = not counted
+  TensorId document_start = kNone;      // I32 [B,T], with a document mask
+  TensorId token_order = kNone;         // I32 [B*T]: rows sorted by token, then by row
+  TensorId scalars = kNone;             // wide [kStepScalarCount]
+  TensorId rope_table = kNone;          // wide [T,D]
+  TensorId loss_sums = kNone;           // wide [2]: loss and z-loss, summed over the window's tokens
+  TensorId eval_sums = kNone;           // wide [2]: of one Evaluate run
+  TensorId square_sums = kNone;         // wide [parameters]
+  TensorId clip = kNone;                // wide [4]
+  TensorId weight_square_sums = kNone;  // wide [parameters], by Statistics
+  TensorId prompt = kNone;              // I32 [T] (prefill)
+  TensorId next_token = kNone;          // I32 [1] (decode)
   TensorId position = kNone;  // I32 [1]: prefill: last row of the prompt; decode: position of next_token
   TensorId logits = kNone;    // float [1,V] of prefill and decode
 };
