@@ -68,6 +68,9 @@ class WindowSampler {
   // another seed, saying which.
   void seek(const Cursor& cursor);
 
+  // Why seek() would refuse, or an empty text.
+  std::string mismatch(const Cursor& cursor) const;
+
   int64_t context() const { return context_; }
   int64_t tokens_consumed() const { return cursor_.windows * context_; }
 
@@ -97,15 +100,16 @@ class WindowSampler {
     std::vector<double> weights;  // per source, sum 1
   };
 
-  size_t choose();  // the source of the next window, advancing the cursor
-  void enter_phase(size_t phase);
+  // Advances the cursor by one window and says which source it comes from.
+  size_t advance();
+  size_t phase_at(int64_t tokens) const;
 
   std::vector<Source> sources_;
   std::vector<Phase> phases_;
   int64_t context_ = 0;
   Cursor cursor_;
+  Cursor undo_;
   size_t phase_ = 0;
-  std::vector<int32_t> window_;  // context + 1 tokens
   std::vector<uint8_t> mask_;
 };
 
