@@ -25,10 +25,10 @@ namespace lathe {
 class Database;
 
 struct ListFilter {
-  bool archived = false;            // archived runs too
-  std::string tag;                  // only runs with this tag
-  std::string text;                 // only runs whose id, name, tags or notes contain it
-  std::vector<RunStatus> statuses;  // only these; empty: all
+  bool archived = false;              // archived runs too
+  std::string tag{};                  // only runs with this tag
+  std::string text{};                 // only runs whose id, name, tags or notes contain it
+  std::vector<RunStatus> statuses{};  // only these; empty: all
 };
 
 enum class DeleteFiles { Everything, KeepCheckpoints };

@@ -52,6 +52,8 @@ std::string_view table_name(MetricTable table);
 // What a row of the table is split by besides the step: "" (nothing), "set" (validation set), "group"
 // (parameter group).
 std::string_view part_column(MetricTable table);
+// Whether the table is stored per 64 and 4096 rows too: updates and telemetry, the two that grow large.
+bool has_levels(MetricTable table);
 
 // Where a row stands on every axis.
 struct RowPosition {

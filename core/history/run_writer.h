@@ -10,7 +10,6 @@
 // Nothing is thrown on the trainer's thread except by flush(), begin_session() and finish().
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -21,15 +20,16 @@
 
 #include "core/history/metrics.h"
 #include "core/history/run_types.h"
+#include "core/platform/file_lock.h"
 #include "kernels/api/error.h"
 
 namespace lathe {
 
 class RunWriter {
  public:
-  // Made by HistoryStore::create_run and open_writer only; Impl is theirs.
-  class Impl;
-  explicit RunWriter(std::unique_ptr<Impl> impl);
+  // For HistoryStore::create_run and open_writer: the run stands in the catalogue, `lock` is that of its
+  // folder.
+  RunWriter(const std::filesystem::path& home, std::string id, FileLock lock);
   // Commits what is queued and lets the lock go. Without finish() before, the run counts as interrupted.
   ~RunWriter();
   RunWriter(const RunWriter&) = delete;
@@ -78,6 +78,7 @@ class RunWriter {
   void finish(RunStatus status, std::string_view reason);
 
  private:
+  class Impl;
   std::unique_ptr<Impl> impl_;
 };
 
