@@ -27,6 +27,15 @@ Condition parse_condition(std::string_view text) {
   return condition;
 }
 
+std::string condition_words(const Condition& condition) {
+  std::string text = condition.key + (condition.equal ? " is " : " is not ");
+  for (std::size_t i = 0; i < condition.values.size(); ++i) {
+    if (i > 0) text += " or ";
+    text += condition.values[i].empty() ? "empty" : condition.values[i];
+  }
+  return text;
+}
+
 bool holds(const Condition& condition, const RunConfig& config) {
   const SettingInfo& info = require_setting(condition.key);
   const std::string value = info.get_text(config, info.unit);

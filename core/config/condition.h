@@ -19,6 +19,9 @@ struct Condition {
 // Throws Internal when `text` has no '=' or names no setting: the table itself would be wrong.
 Condition parse_condition(std::string_view text);
 
+// In words: "schedule.kind is wsd", "run.init_from is not empty".
+std::string condition_words(const Condition& condition);
+
 bool holds(const Condition& condition, const RunConfig& config);
 
 // Whether a setting has any effect in this configuration; forms grey it out otherwise.

@@ -1,6 +1,7 @@
 #include "core/config/derived.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "kernels/api/error.h"
 
@@ -61,7 +62,10 @@ std::optional<std::int64_t> schedule_length(const RunConfig& config) {
   if (config.schedule.length > 0) return config.schedule.length;
   const auto updates = last_update(config);
   if (!updates) return std::nullopt;
-  return config.schedule.unit == ScheduleUnit::Updates ? *updates : *updates * tokens_per_update(config);
+  if (config.schedule.unit == ScheduleUnit::Updates) return updates;
+  const std::int64_t per_update = tokens_per_update(config);
+  constexpr std::int64_t limit = std::numeric_limits<std::int64_t>::max();
+  return *updates > limit / per_update ? limit : *updates * per_update;  // endless rather than overflowing
 }
 
 std::int64_t decay_length(const RunConfig& config, std::int64_t length) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/config/condition.h"
 #include "core/config/text_util.h"
 #include "core/config/value_text.h"
 
@@ -100,7 +101,8 @@ std::string reference_text(std::span<const SettingInfo* const> chosen) {
     text += wrapped(fmt::format("{}; changes {}; may change: {}.", values_text(*info), affects_words(*info),
                                 change_rule_name(info->change)),
                     "      ", 90);
-    if (!info->enabled_if.empty()) text += fmt::format("      Only when {}.\n", info->enabled_if);
+    if (!info->enabled_if.empty())
+      text += fmt::format("      Only when {}.\n", condition_words(parse_condition(info->enabled_if)));
   }
   return text;
 }

@@ -60,10 +60,10 @@ std::int64_t parse_whole_number(std::string_view given) {
   const std::int64_t factor = multiplier(suffix);
   if (factor == 0 || number.empty()) reject(given, "is not a whole number");
 
-  constexpr std::int64_t limit = std::numeric_limits<std::int64_t>::max();
+  using Limits = std::numeric_limits<std::int64_t>;
   std::int64_t whole = 0;
   if (parse_all(number, whole)) {
-    if (whole > limit / factor || whole < -(limit / factor)) reject(given, "is too large");
+    if (whole > Limits::max() / factor || whole < Limits::min() / factor) reject(given, "is too large");
     return whole * factor;
   }
   double real = 0;
