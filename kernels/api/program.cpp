@@ -73,6 +73,8 @@ std::string_view sequence_name(SequenceId id) {
       return "micro-step";
     case SequenceId::Update:
       return "update";
+    case SequenceId::Statistics:
+      return "statistics";
     case SequenceId::Evaluate:
       return "evaluation";
     case SequenceId::Prefill:
