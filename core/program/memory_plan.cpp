@@ -43,6 +43,20 @@ int64_t place(const std::vector<Item>& items, int64_t base, std::vector<int64_t>
   return end;
 }
 
+// Largest sum of bytes live at one time.
+int64_t largest_live(const std::vector<Item>& items) {
+  int last = 0;
+  for (const Item& item : items) last = std::max(last, item.range.last);
+  std::vector<int64_t> change(static_cast<size_t>(last) + 2, 0);
+  for (const Item& item : items) {
+    change[static_cast<size_t>(item.range.first)] += item.bytes;
+    change[static_cast<size_t>(item.range.last) + 1] -= item.bytes;
+  }
+  int64_t now = 0, most = 0;
+  for (const int64_t bytes : change) most = std::max(most, now += bytes);
+  return most;
+}
+
 int64_t place_sequence(std::vector<Item> items, int64_t base, uint64_t seed, std::vector<int64_t>& offsets) {
   if (seed != 0) {
     std::mt19937_64 random(seed);
@@ -56,15 +70,33 @@ int64_t place_sequence(std::vector<Item> items, int64_t base, uint64_t seed, std
     return length(a) != length(b) ? length(a) > length(b) : a.bytes > b.bytes;
   };
   int64_t best_end = -1;
+  std::vector<Item> best_order;
   std::vector<int64_t> trial = offsets;
-  const auto attempt = [&](auto order) {
-    std::stable_sort(items.begin(), items.end(), order);
+  const auto attempt = [&] {
     const int64_t end = place(items, base, trial);
-    if (best_end < 0 || end < best_end) best_end = end, offsets = trial;
+    if (best_end < 0 || end <= best_end) best_end = end, offsets = trial, best_order = items;
   };
-  attempt(longer);
-  attempt(area);
-  attempt(larger);
+  std::stable_sort(items.begin(), items.end(), larger);
+  attempt();
+  std::stable_sort(items.begin(), items.end(), area);
+  attempt();
+  std::stable_sort(items.begin(), items.end(), longer);
+  attempt();
+  // Near misses yield to small changes of the best order: an item takes its place earlier. Bounded work, own
+  // seed.
+  const int64_t bound = base + largest_live(items);
+  const auto count = static_cast<int64_t>(items.size());
+  std::mt19937_64 random(1);
+  for (int64_t work = 0; work < 20'000'000 && best_end > bound + (bound - base) / 200;
+       work += count * count) {
+    items = best_order;
+    for (int move = 0; move < 3; ++move) {
+      const int64_t from = static_cast<int64_t>(random() % static_cast<uint64_t>(count));
+      const int64_t to = static_cast<int64_t>(random() % static_cast<uint64_t>(from + 1));
+      std::rotate(items.begin() + to, items.begin() + from, items.begin() + from + 1);
+    }
+    attempt();
+  }
   return std::max(best_end, base);
 }
 
