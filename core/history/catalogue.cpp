@@ -89,11 +89,12 @@ void write_info(const Database& catalogue, std::string_view id, const RunInfo& i
 }
 
 Command read_command(const Statement& row) {
-  return {row.integer(0),          row.text(1), parse_command(row.text(2)), row.text(3), row.integer(4),
-          row.optional_integer(5), row.text(6)};
+  return {row.integer(0),      row.text(1),    parse_command(row.text(2)),
+          row.text(3),         row.integer(4), row.optional_integer(5),
+          row.integer(6) != 0, row.text(7)};
 }
 
-constexpr std::string_view command_columns = "id, run, kind, argument, posted_ms, answered_ms, answer";
+constexpr std::string_view command_columns = "id, run, kind, argument, posted_ms, answered_ms, done, answer";
 
 }  // namespace
 
@@ -310,11 +311,12 @@ std::vector<Command> open_commands(const Database& catalogue, std::string_view i
   return commands;
 }
 
-void answer_command(const Database& catalogue, int64_t command_id, std::string_view answer) {
-  catalogue.prepare("UPDATE command SET answered_ms = ?, answer = ? WHERE id = ?")
+void answer_command(const Database& catalogue, int64_t command_id, std::string_view answer, bool done) {
+  catalogue.prepare("UPDATE command SET answered_ms = ?, answer = ?, done = ? WHERE id = ?")
       .bind(1, wall_clock_ms())
       .bind(2, answer)
-      .bind(3, command_id)
+      .bind(3, int64_t{done})
+      .bind(4, command_id)
       .run();
 }
 

@@ -51,8 +51,8 @@ int64_t post_command(const Database& catalogue, std::string_view id, CommandKind
 Command command(const Database& catalogue, int64_t command_id);
 // Not answered, newer than `after_id`, oldest first.
 std::vector<Command> open_commands(const Database& catalogue, std::string_view id, int64_t after_id);
-void answer_command(const Database& catalogue, int64_t command_id, std::string_view answer);
-// Answers whatever is still open, so that nobody waits for a process that has gone.
+void answer_command(const Database& catalogue, int64_t command_id, std::string_view answer, bool done);
+// Answers whatever is still open as not done, so that nobody waits for a process that has gone.
 void answer_all_commands(const Database& catalogue, std::string_view id, std::string_view answer);
 
 }  // namespace lathe::catalogue

@@ -103,6 +103,7 @@ struct Command {
   std::string argument{};  // Sample: the prompt
   int64_t posted_ms = 0;
   std::optional<int64_t> answered_ms{};
+  bool done = false;     // answered, and it was done
   std::string answer{};  // what the trainer did, or why not
 };
 

@@ -31,12 +31,18 @@ constexpr auto progress_period = 1s;
 constexpr auto retry_period = 1s;
 constexpr size_t queue_limit = 65'536;
 
+struct Answer {
+  int64_t command;
+  std::string text;
+  bool done;
+};
+
 // What waits to be written to the catalogue, besides progress.
 struct CatalogueBatch {
   std::optional<RunInfo> info;
   std::optional<RunStatus> status;
   std::vector<std::pair<CheckpointRow, bool>> checkpoints;  // true: put, false: remove
-  std::vector<std::pair<int64_t, std::string>> answers;
+  std::vector<Answer> answers;
   bool empty() const { return !info && !status && checkpoints.empty() && answers.empty(); }
 };
 
@@ -178,9 +184,9 @@ class RunWriter::Impl {
     return std::exchange(commands_, {});
   }
 
-  void answer(int64_t command_id, std::string_view answer) {
+  void answer(int64_t command_id, std::string_view text, bool done) {
     const std::lock_guard queue(queue_);
-    changes_.answers.emplace_back(command_id, answer);
+    changes_.answers.push_back({command_id, std::string(text), done});
   }
 
   void flush() {
@@ -303,8 +309,8 @@ class RunWriter::Impl {
     }
     if (batch.status) catalogue::set_status(*catalogue_, id_, *batch.status, "");
     // Answers come last: who waits for one finds everything else in place.
-    for (const auto& [command, answer] : batch.answers)
-      catalogue::answer_command(*catalogue_, command, answer);
+    for (const Answer& answer : batch.answers)
+      catalogue::answer_command(*catalogue_, answer.command, answer.text, answer.done);
     catalogue_batch_ = {};  // all of these may be written twice, so a failure in between costs nothing
   }
 
@@ -414,8 +420,8 @@ void RunWriter::remove_checkpoint(int64_t step) {
 std::vector<Command> RunWriter::poll_commands() {
   return impl_->poll_commands();
 }
-void RunWriter::answer_command(int64_t command_id, std::string_view answer) {
-  impl_->answer(command_id, answer);
+void RunWriter::answer_command(int64_t command_id, std::string_view answer, bool done) {
+  impl_->answer(command_id, answer, done);
 }
 void RunWriter::flush() {
   impl_->flush();

@@ -64,7 +64,8 @@ class RunWriter {
   // every micro-step. The thread looks into the catalogue every 100 ms.
   std::vector<Command> poll_commands();
   // Says what was done about a command; the one who posted it is waiting for this.
-  void answer_command(int64_t command_id, std::string_view answer);
+  // `done` false: refused or impossible, `answer` says why.
+  void answer_command(int64_t command_id, std::string_view answer, bool done = true);
 
   // Commits everything queued and waits. Throws what the disk said.
   void flush();

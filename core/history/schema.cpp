@@ -73,6 +73,7 @@ CREATE TABLE command (
   argument TEXT NOT NULL,
   posted_ms INTEGER NOT NULL,
   answered_ms INTEGER,
+  done INTEGER NOT NULL DEFAULT 0,
   answer TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX command_by_run ON command(run, answered_ms);
