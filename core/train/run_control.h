@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lathe {
@@ -30,7 +32,11 @@ class RunControl {
   bool stopping() const { return stop_ || stop_now_; }
   bool stop_now_requested() const { return stop_now_; }
   bool stop_requested() const { return stop_; }
-  bool save_requested() const { return save_; }
+  // Something that acts at the next update is asked for.
+  bool update_request() const {
+    const std::lock_guard lock(mutex_);
+    return stopping() || save_ || evaluate_ || !prompts_.empty();
+  }
 
   // For the loop: each request is handed out once.
   bool take_save() { return save_.exchange(false); }

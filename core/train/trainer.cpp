@@ -1,0 +1,730 @@
+#include "core/train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/config/config_json.h"
+#include "core/config/derived.h"
+#include "core/platform/files.h"
+#include "core/platform/process.h"
+#include "core/program/program_builder.h"
+#include "core/train/generator.h"
+#include "core/train/lr_schedule.h"
+#include "core/train/model_state.h"
+#include "kernels/api/error.h"
+
+namespace lathe {
+
+namespace {
+
+constexpr int64_t kInFlight = 2;     // micro-steps the host runs ahead of the device: requests act that soon
+constexpr int64_t kWarmUpdates = 3;  // of a session, left out of the ETA
+constexpr int64_t kFailuresToGiveUp = 100;  // non-finite updates in a row
+constexpr int64_t kRollbacksToGiveUp = 3;   // from the same step
+constexpr int64_t kStatisticsEvery = 50;    // updates between norms per parameter group
+constexpr int64_t kNormsToJudge = 20;       // norms seen before a z-score means something
+constexpr double kNormMemory = 0.02;        // weight of the newest norm in mean and variance
+
+double ms_between(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b) {
+  return std::chrono::duration<double, std::milli>(b - a).count();
+}
+
+// Numbers of a fetched "wide" tensor.
+std::vector<double> wide_values(const Tensor& tensor, std::span<const std::byte>& bytes) {
+  std::vector<double> values(static_cast<size_t>(tensor.elements()));
+  const auto size = static_cast<size_t>(dtype_bytes(tensor.dtype));
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (tensor.dtype == DType::F64) {
+      std::memcpy(&values[i], bytes.data() + i * size, size);
+    } else {
+      float value = 0;
+      std::memcpy(&value, bytes.data() + i * size, size);
+      values[i] = value;
+    }
+  }
+  bytes = bytes.subspan(values.size() * size);
+  return values;
+}
+
+size_t fetched_bytes(const StepProgram& program, std::span<const TensorId> tensors) {
+  int64_t bytes = 0;
+  for (const TensorId id : tensors) bytes += program.tensor(id).bytes();
+  return static_cast<size_t>(bytes);
+}
+
+void write_ids(Executable& executable, TensorId tensor, const std::vector<int32_t>& ids) {
+  executable.write(tensor, std::as_bytes(std::span(ids)));
+}
+
+}  // namespace
+
+struct Trainer::Pending {
+  int64_t step = 0;  // the update it makes
+  double learning_rate = 0;
+  int64_t valid_tokens = 0, tokens = 0;
+  Cursor cursor_after;
+  std::vector<Ticket> micro;
+  Ticket update = -1;
+  Clock::time_point start;
+  double data_wait_ms = 0;
+};
+
+Trainer::Trainer(const TrainingJob& job, TrainingProgress progress, TrainingObserver observer)
+    : job_(job), progress_(std::move(progress)), observer_(std::move(observer)) {
+  if (progress_.cursor.is_null()) progress_.cursor = cursor_to_json(job_.data.sampler->cursor());
+  result_.step = progress_.step;
+  result_.checkpoint_step = -1;
+  active_before_ms_ = progress_.active_ms;
+}
+
+Trainer::~Trainer() = default;
+
+TrainingResult Trainer::run() {
+  active_since_ = last_update_end_ = warm_since_ = Clock::now();
+  set_live(RunStatus::Running, "starting", 0);
+  restart_feed();
+  std::optional<Stop> stop;
+  try {
+    stop = loop();
+  } catch (...) {
+    feed_.reset();
+    pending_.reset();
+    for (const Command& command : open_commands_) job_.writer.answer_command(command.id, "the run failed");
+    throw;
+  }
+  feed_.reset();
+  result_.status = stop->status;
+  result_.reason = stop->reason;
+  result_.step = progress_.step;
+  for (const Command& command : open_commands_) job_.writer.answer_command(command.id, stop->reason);
+  open_commands_.clear();
+  return result_;
+}
+
+void Trainer::restart_feed() {
+  feed_.reset();
+  job_.data.sampler->seek(cursor_from_json(progress_.cursor));
+  feed_ = std::make_unique<UpdateFeed>(*job_.data.sampler, config().batch.micro_batch,
+                                       config().batch.accumulation);
+}
+
+std::optional<Trainer::Stop> Trainer::loop() {
+  while (true) {
+    if (!pending_) {
+      if (auto stop = reached_limit()) {
+        if (auto failed = save(true)) return failed;
+        if (config().run.eval_every > 0 && progress_.step % config().run.eval_every != 0) evaluate();
+        return stop;
+      }
+    }
+    if (auto stop = make_update()) return stop;
+  }
+}
+
+std::optional<Trainer::Stop> Trainer::make_update() {
+  Pending update;
+  window_dropped_ = false;
+  const auto data_asked = Clock::now();
+  UpdateBatch batch = feed_->next();
+  update.data_wait_ms = ms_between(data_asked, Clock::now());
+  update.valid_tokens = batch.valid_tokens;
+  update.tokens = batch.tokens;
+  update.cursor_after = batch.cursor_after;
+  if (auto stop = micro_steps(batch, update)) return stop;
+  if (window_dropped_) return std::nullopt;
+  const bool statistics = (progress_.step + 1) % kStatisticsEvery == 0;
+  if (statistics) samples_before_ = weight_samples();
+  enqueue_update(batch, update);
+  feed_->recycle(std::move(batch));
+  pending_ = std::make_unique<Pending>(std::move(update));
+
+  // Metrics are read one step late, behind the next update's first micro-step, unless something has to happen
+  // here.
+  const int64_t step = pending_->step;
+  const auto due = [&](int64_t every) { return every > 0 && step % every == 0; };
+  const RunConfig::Run& run = config().run;
+  const bool out_of_time =
+      run.wall_minutes > 0 && static_cast<double>(active_ms()) >= run.wall_minutes * 60000;
+  const bool last = last_update(config()) && step >= *last_update(config());
+  const bool boundary = due(run.eval_every) || due(run.checkpoint_every) || due(run.sample_every) ||
+                        statistics || out_of_time || last || job_.control.update_request();
+  if (!boundary && !job_.executable.finished(pending_->update)) return std::nullopt;
+  if (auto stop = finish_update()) return stop;
+  if (statistics) add_statistics();
+  return between_updates();
+}
+
+std::optional<Trainer::Stop> Trainer::micro_steps(UpdateBatch& batch, Pending& update) {
+  const auto count = static_cast<int64_t>(batch.micro.size());
+  for (int64_t i = 0; i < count; ++i) {
+    if (auto stop = between_micro_steps(i)) return stop;
+    if (i == 0) window_start_ = Clock::now();
+    enqueue_micro_step(batch, static_cast<size_t>(i), update);
+    if (i == 0 && pending_) {
+      // The device is busy with this update already while the host looks at the one before.
+      if (auto stop = finish_update()) return stop;
+      if (window_dropped_) return std::nullopt;
+    }
+    if (i >= kInFlight) job_.executable.wait(update.micro[static_cast<size_t>(i - kInFlight)]);
+  }
+  return std::nullopt;
+}
+
+void Trainer::enqueue_micro_step(const UpdateBatch& batch, size_t index, Pending& update) {
+  const ProgramPorts& ports = job_.program.ports;
+  const Batch& micro = batch.micro[index];
+  if (index == 0) write_scalars(0, 1, batch.valid_tokens, 0);
+  write_ids(job_.executable, ports.tokens, micro.tokens);
+  write_ids(job_.executable, ports.targets, micro.targets);
+  if (ports.document_start != kNone) write_ids(job_.executable, ports.document_start, micro.document_start);
+  write_ids(job_.executable, ports.token_order, batch.token_order[index]);
+  update.micro.push_back(job_.executable.run(index == 0 ? SequenceId::MicroFirst : SequenceId::MicroRest));
+}
+
+void Trainer::enqueue_update(const UpdateBatch& batch, Pending& update) {
+  update.step = progress_.step + 1;
+  update.learning_rate = learning_rate(config(), progress_.step, progress_.tokens);
+  update.start = window_start_;
+  write_scalars(update.learning_rate, progress_.optimizer_step + 1, batch.valid_tokens, norm_limit());
+  const ProgramPorts& ports = job_.program.ports;
+  const TensorId fetch[] = {ports.loss_sums, ports.clip, ports.square_sums};
+  update.update = job_.executable.run(SequenceId::Update, fetch);
+}
+
+void Trainer::write_scalars(double rate, int64_t optimizer_step, int64_t valid_tokens,
+                            double max_accepted_norm) {
+  double values[kStepScalarCount] = {};
+  const auto set = [&](StepScalar scalar, double value) { values[static_cast<size_t>(scalar)] = value; };
+  const double t = static_cast<double>(optimizer_step);
+  set(StepScalar::InvValidTokens, valid_tokens > 0 ? 1.0 / static_cast<double>(valid_tokens) : 0.0);
+  set(StepScalar::LearningRate, rate);
+  set(StepScalar::BiasCorrection1, 1 - std::pow(config().optimizer.beta1, t));
+  set(StepScalar::BiasCorrection2, 1 - std::pow(config().optimizer.beta2, t));
+  set(StepScalar::MaxGradNorm, config().optimizer.clip);
+  set(StepScalar::MaxAcceptedNorm, max_accepted_norm);
+  // Stochastic rounding draws from seed and update number alone: a resumed run draws the same.
+  const uint64_t mixed =
+      (static_cast<uint64_t>(config().run.seed) << 32) ^ static_cast<uint64_t>(progress_.step + 1);
+  const uint64_t bits = mixed * 0x9E3779B97F4A7C15ull;
+  set(StepScalar::RandomLow, static_cast<double>((bits >> 16) & 0xFFFFFF));
+  set(StepScalar::RandomHigh, static_cast<double>((bits >> 40) & 0xFFFFFF));
+
+  const TensorId id = job_.program.ports.scalars;
+  if (job_.program.tensor(id).dtype == DType::F64) {
+    job_.executable.write(id, std::as_bytes(std::span(values)));
+  } else {
+    const std::vector<float> narrow(std::begin(values), std::end(values));
+    job_.executable.write(id, std::as_bytes(std::span(narrow)));
+  }
+}
+
+std::optional<Trainer::Stop> Trainer::finish_update() {
+  const std::unique_ptr<Pending> update = std::move(pending_);
+  const ProgramPorts& ports = job_.program.ports;
+  const TensorId fetch[] = {ports.loss_sums, ports.clip, ports.square_sums};
+  std::vector<std::byte> raw(fetched_bytes(job_.program, fetch));
+  job_.executable.wait(update->micro.back());
+  const auto backward_end = Clock::now();
+  job_.executable.wait(update->update, raw);
+  const auto end = Clock::now();
+
+  std::span<const std::byte> rest(raw);
+  const auto sums = wide_values(job_.program.tensor(ports.loss_sums), rest);
+  const auto clip = wide_values(job_.program.tensor(ports.clip), rest);
+  const auto square_sums = wide_values(job_.program.tensor(ports.square_sums), rest);
+  const double loss = update->valid_tokens > 0 ? sums[0] / static_cast<double>(update->valid_tokens)
+                                               : std::numeric_limits<double>::quiet_NaN();
+  const double norm = clip[static_cast<size_t>(ClipResult::GradNorm)];
+  const bool skipped = clip[static_cast<size_t>(ClipResult::Skip)] != 0;
+
+  progress_.step = update->step;
+  progress_.tokens += update->tokens;
+  if (!skipped) ++progress_.optimizer_step;
+  progress_.cursor = cursor_to_json(update->cursor_after);
+  progress_.active_ms = active_ms();
+  result_.last_loss = loss;
+  ++session_updates_;
+  if (session_updates_ > kWarmUpdates) {
+    ++warm_updates_;
+  } else {
+    warm_since_ = end;
+  }
+
+  // The device may have started behind the previous update's end only.
+  const auto start = std::max(update->start, last_update_end_);
+  const double step_ms = std::max(ms_between(start, end), 1e-3);
+  const double whole_ms = std::max(ms_between(last_update_end_, end), 1e-3);
+  last_update_end_ = end;
+  UpdateRow row;
+  static_cast<RowPosition&>(row) = position();
+  row.loss = loss;
+  row.grad_norm = norm;
+  row.clip_factor = clip[static_cast<size_t>(ClipResult::Factor)];
+  row.skipped = skipped ? 1 : 0;
+  row.lr = update->learning_rate;
+  row.valid_tokens = static_cast<double>(update->valid_tokens);
+  row.data_wait_ms = update->data_wait_ms;
+  row.forward_backward_ms = std::max(ms_between(start, backward_end), 0.0);
+  row.update_ms = ms_between(std::max(start, backward_end), end);
+  row.step_ms = step_ms;
+  row.tokens_per_s = 1000.0 * static_cast<double>(update->tokens) / step_ms;
+  row.tokens_per_s_valid = 1000.0 * static_cast<double>(update->valid_tokens) / step_ms;
+  row.tokens_per_s_end_to_end = 1000.0 * static_cast<double>(update->tokens) / whole_ms;
+  row.memory_planned = static_cast<double>(job_.estimate.process_bytes());
+  const MemoryReport memory = job_.executable.memory();
+  row.memory_arena = static_cast<double>(memory.arena_bytes);
+  row.memory_process = static_cast<double>(memory.process_bytes);
+  job_.writer.add_update(row);
+  if (observer_.on_update) observer_.on_update(row, eta_ms());
+  return guard_update(*update, skipped, norm, culprit(square_sums, loss));
+}
+
+std::string Trainer::culprit(std::span<const double> square_sums, double loss) const {
+  std::string names;
+  int found = 0;
+  if (!std::isfinite(loss)) names = "the loss", ++found;
+  for (size_t i = 0; i < square_sums.size(); ++i) {
+    if (std::isfinite(square_sums[i])) continue;
+    if (++found <= 4)
+      names += (names.empty() ? "" : ", ") + ("the gradient of " + job_.program.parameters[i].name);
+  }
+  if (found > 4) names += fmt::format(" and {} more", found - 4);
+  return names;
+}
+
+double Trainer::norm_limit() const {
+  const RunConfig::Guard& guard = config().guard;
+  if (guard.norm_zscore <= 0 || progress_.norm_count < kNormsToJudge || guard.norm_action == NormAction::Warn)
+    return 0;
+  return std::exp(progress_.norm_mean + guard.norm_zscore * std::sqrt(progress_.norm_variance));
+}
+
+std::optional<Trainer::Stop> Trainer::guard_update(const Pending& update, bool skipped, double norm,
+                                                   const std::string& culprit) {
+  const RunConfig::Guard& guard = config().guard;
+  if (!culprit.empty() || !std::isfinite(norm)) {
+    const std::string what = fmt::format("Update {}: {} is not finite; the weights are untouched.",
+                                         update.step, culprit.empty() ? "the gradient norm" : culprit);
+    say(EventLevel::Error, what);
+    ++failures_in_a_row_;
+    if (guard.non_finite == NonFinite::Stop) return Stop{RunStatus::Failed, what};
+    if (failures_in_a_row_ >= kFailuresToGiveUp) {
+      return Stop{RunStatus::Failed, fmt::format("{} updates in a row were not finite.", failures_in_a_row_)};
+    }
+    if (guard.non_finite == NonFinite::Rollback) return roll_back(what);
+    return std::nullopt;
+  }
+  failures_in_a_row_ = 0;
+
+  const double log_norm = std::log(std::max(norm, 1e-30));
+  const bool judge = guard.norm_zscore > 0 && progress_.norm_count >= kNormsToJudge;
+  const double deviation = std::sqrt(progress_.norm_variance);
+  const bool alarm = judge && log_norm > progress_.norm_mean + guard.norm_zscore * deviation;
+  if (alarm) {
+    const std::string what =
+        fmt::format("Update {}: gradient norm {:.3g}, {:.1f} standard deviations above its mean{}.",
+                    update.step, norm, (log_norm - progress_.norm_mean) / std::max(deviation, 1e-9),
+                    skipped ? "; the update was skipped" : "");
+    say(EventLevel::Warning, what);
+    if (guard.norm_action == NormAction::Stop) return Stop{RunStatus::Failed, what};
+    return std::nullopt;  // an outlier teaches the running mean nothing
+  }
+  // Running mean and variance of the log norm, exponentially forgetting (West 1979).
+  const double weight = std::max(kNormMemory, 1.0 / static_cast<double>(progress_.norm_count + 1));
+  const double difference = log_norm - progress_.norm_mean;
+  progress_.norm_mean += weight * difference;
+  progress_.norm_variance = (1 - weight) * (progress_.norm_variance + weight * difference * difference);
+  ++progress_.norm_count;
+  return std::nullopt;
+}
+
+std::optional<Trainer::Stop> Trainer::roll_back(const std::string& why) {
+  const std::vector<int64_t> steps = list_checkpoints(job_.writer.folder());
+  if (steps.empty()) {
+    return Stop{RunStatus::Failed, why + " There is no checkpoint to roll back to."};
+  }
+  const int64_t step = steps.back();
+  rollbacks_at_step_ = step == last_rollback_step_ ? rollbacks_at_step_ + 1 : 1;
+  last_rollback_step_ = step;
+  if (rollbacks_at_step_ > kRollbacksToGiveUp) {
+    return Stop{RunStatus::Failed, fmt::format("Rolled back to step {} {} times without getting past it.",
+                                               step, kRollbacksToGiveUp)};
+  }
+  const nlohmann::json behind_failure = progress_.cursor;
+  const auto folder = checkpoint_folder(job_.writer.folder(), step);
+  const CheckpointManifest manifest = read_manifest(folder);
+  load_checkpoint(folder, manifest, job_.program, job_.executable, LoadStates::WithStates);
+  feed_.reset();
+  progress_ = manifest.progress;
+  job_.data.sampler->seek(cursor_from_json(behind_failure));
+  const int64_t skip =
+      config().guard.rollback_skip_updates * config().batch.accumulation * config().batch.micro_batch;
+  job_.data.sampler->skip(skip);
+  progress_.cursor = cursor_to_json(job_.data.sampler->cursor());
+  job_.writer.begin_session(step + 1);
+  active_before_ms_ = progress_.active_ms;
+  active_since_ = Clock::now();
+  window_dropped_ = true;
+  restart_feed();
+  say(EventLevel::Warning,
+      fmt::format("Rolled back to step {}; the data that led here is passed over.", step));
+  return std::nullopt;
+}
+
+std::optional<Trainer::Stop> Trainer::between_updates() {
+  take_commands();
+  const RunConfig::Run& run = config().run;
+  const int64_t step = progress_.step;
+  const auto due = [&](int64_t every) { return every > 0 && step > 0 && step % every == 0; };
+  // The checkpoint comes before anything that could fail.
+  const bool asked = job_.control.take_save();
+  if (asked || due(run.checkpoint_every)) {
+    if (auto stop = save(true)) return stop;
+    if (asked) answer(CommandKind::Save, fmt::format("saved at step {}", result_.checkpoint_step));
+  }
+  if (job_.control.stop_requested()) {
+    if (auto stop = save(false)) return stop;
+    return Stop{RunStatus::Stopped, fmt::format("Stopped on request and saved at step {}.", step)};
+  }
+  const bool evaluate_asked = job_.control.take_evaluate();
+  if (evaluate_asked || due(run.eval_every)) {
+    evaluate();
+    if (evaluate_asked) answer(CommandKind::Evaluate, fmt::format("evaluated at step {}", step));
+  }
+  std::vector<std::string> prompts = job_.control.take_samples();
+  const bool samples_asked = !prompts.empty();
+  if (due(run.sample_every)) {
+    prompts.insert(prompts.end(), run.prompts.begin(), run.prompts.end());
+    if (run.prompts.empty()) prompts.emplace_back();
+  }
+  if (!prompts.empty()) sample(prompts);
+  if (samples_asked) answer(CommandKind::Sample, fmt::format("sampled at step {}", step));
+  return std::nullopt;
+}
+
+std::optional<Trainer::Stop> Trainer::between_micro_steps(int64_t micro_step) {
+  if (observer_.between_micro_steps) observer_.between_micro_steps(job_.control);
+  take_commands();
+  set_live(RunStatus::Running, "micro-step", micro_step + 1);
+  if (const auto failure = job_.writer.failure()) {
+    say(EventLevel::Error, fmt::format("The history can't be written: {}", failure->what_happened()));
+    job_.control.pause();
+  }
+  if (job_.control.paused()) {
+    if (auto stop = pause("paused on request", micro_step)) return stop;
+  }
+  if (job_.control.stop_now_requested()) {
+    // What the device has finished counts; the open window is dropped.
+    if (pending_) {
+      if (auto stop = finish_update()) return stop;
+    }
+    const std::vector<int64_t> steps = list_checkpoints(job_.writer.folder());
+    return Stop{RunStatus::Stopped,
+                fmt::format("Stopped at once at step {}, without saving; {}.", progress_.step,
+                            steps.empty() ? "there is no checkpoint"
+                                          : fmt::format("resumable at step {}", steps.back()))};
+  }
+  return std::nullopt;
+}
+
+std::optional<Trainer::Stop> Trainer::pause(const std::string& reason, int64_t micro_step) {
+  if (pending_) {
+    if (auto stop = finish_update()) return stop;
+  }
+  const auto paused_at = Clock::now();
+  active_before_ms_ = active_ms();
+  active_ = false;
+  set_live(RunStatus::Paused, reason, micro_step);
+  say(EventLevel::Info,
+      fmt::format("Paused at step {}, micro-step {}: {}.", progress_.step, micro_step, reason));
+  answer(CommandKind::Pause, fmt::format("paused at step {}", progress_.step));
+  while (job_.control.paused() && !job_.control.stopping()) {
+    job_.control.wait_while_paused(100);
+    if (observer_.between_micro_steps) observer_.between_micro_steps(job_.control);
+    take_commands();
+    set_live(RunStatus::Paused, reason, micro_step);
+  }
+  // Every clock that a pause must not count moves on by its length.
+  active_ = true;
+  active_since_ = Clock::now();
+  const auto paused = active_since_ - paused_at;
+  window_start_ += paused;
+  last_update_end_ += paused;
+  warm_since_ += paused;
+  if (!job_.control.stopping()) {
+    say(EventLevel::Info, fmt::format("Going on at step {}.", progress_.step));
+    answer(CommandKind::Resume, fmt::format("going on at step {}", progress_.step));
+    set_live(RunStatus::Running, "micro-step", micro_step);
+  }
+  return std::nullopt;
+}
+
+std::optional<Trainer::Stop> Trainer::save(bool retry_when_full) {
+  const std::filesystem::path folder = checkpoint_folder(job_.writer.folder(), progress_.step);
+  const std::vector<int64_t> existing = list_checkpoints(job_.writer.folder());
+  if (std::find(existing.begin(), existing.end(), progress_.step) != existing.end()) {
+    result_.checkpoint_step = progress_.step;
+    return std::nullopt;
+  }
+  while (true) {
+    set_live(job_.control.stopping() ? RunStatus::Stopping : RunStatus::Running, "saving", 0);
+    progress_.active_ms = active_ms();
+    CheckpointManifest manifest;
+    manifest.progress = progress_;
+    manifest.run = job_.writer.id();
+    manifest.settings = to_json(config());
+    manifest.kernel_selection = job_.executable.kernel_selection();
+    manifest.device = job_.device.backend + ": " + job_.device.name;
+    manifest.versions = job_.device.versions;
+    try {
+      write_checkpoint(folder, std::move(manifest), job_.program, job_.executable);
+      break;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::DiskFull && error.code() != ErrorCode::Io) throw;
+      if (error.code() == ErrorCode::DiskFull) job_.writer.release_reserve();
+      const std::string what =
+          fmt::format("Saving at step {} failed: {}", progress_.step, error.what_happened());
+      say(EventLevel::Error, what + " The previous checkpoint is untouched.");
+      if (!retry_when_full || job_.control.stopping()) return Stop{RunStatus::Failed, what};
+      job_.control.pause();
+      if (auto stop = pause("the checkpoint could not be written; free space and continue to try again", 0))
+        return stop;
+      if (job_.control.stopping()) return Stop{RunStatus::Failed, what};
+    }
+  }
+  const int64_t bytes = checkpoint_bytes(job_.program);
+  job_.writer.add_checkpoint({progress_.step, checkpoint_relative_path(progress_.step), bytes, true, 0});
+  result_.checkpoint_step = progress_.step;
+  say(EventLevel::Info,
+      fmt::format("Saved a checkpoint at step {} ({}).", progress_.step, bytes_text(bytes)));
+  if (observer_.on_checkpoint) observer_.on_checkpoint(folder, bytes);
+  const std::vector<int64_t> steps = list_checkpoints(job_.writer.folder());
+  for (const int64_t step : expendable_checkpoints(steps, config().run.keep_last, config().run.keep_every)) {
+    remove_checkpoint(checkpoint_folder(job_.writer.folder(), step));
+    job_.writer.remove_checkpoint(step);
+  }
+  return std::nullopt;
+}
+
+std::optional<Trainer::Stop> Trainer::reached_limit() const {
+  const auto finished = [](std::string reason) { return Stop{RunStatus::Finished, std::move(reason)}; };
+  if (const auto last = last_update(config()); last && progress_.step >= *last) {
+    return finished(fmt::format("Reached {} updates, {} tokens.", progress_.step, progress_.tokens));
+  }
+  const double minutes = config().run.wall_minutes;
+  if (minutes > 0 && static_cast<double>(active_ms()) >= minutes * 60000) {
+    return finished(fmt::format("Reached {} minutes of training at step {}.", minutes, progress_.step));
+  }
+  return std::nullopt;
+}
+
+void Trainer::evaluate() {
+  const ProgramPorts& ports = job_.program.ports;
+  if (ports.eval_sums == kNone) {
+    say(EventLevel::Warning, "This run was prepared without evaluation (run.eval_every=0).");
+    return;
+  }
+  const int64_t rows = config().batch.micro_batch;
+  bool first = true;
+  for (const ValidationSet& set : job_.data.validation) {
+    const auto start = Clock::now();
+    double sum = 0;
+    int64_t valid = 0;
+    std::vector<Ticket> tickets;
+    const TensorId fetch[] = {ports.eval_sums};
+    std::vector<std::byte> raw(fetched_bytes(job_.program, fetch));
+    size_t collected = 0;
+    const auto collect = [&](size_t until) {
+      for (; collected < until; ++collected) {
+        job_.executable.wait(tickets[collected], raw);
+        std::span<const std::byte> rest(raw);
+        sum += wide_values(job_.program.tensor(ports.eval_sums), rest)[0];
+      }
+    };
+    Batch batch;
+    for (int64_t window = 0; window < set.windows(); window += rows) {
+      if (observer_.between_micro_steps) observer_.between_micro_steps(job_.control);
+      if (job_.control.stop_now_requested()) return;
+      set_live(RunStatus::Running, "evaluation", window / rows + 1);
+      set.fill(window, rows, batch);
+      valid += batch.valid_tokens;
+      write_ids(job_.executable, ports.tokens, batch.tokens);
+      write_ids(job_.executable, ports.targets, batch.targets);
+      if (ports.document_start != kNone)
+        write_ids(job_.executable, ports.document_start, batch.document_start);
+      tickets.push_back(job_.executable.run(SequenceId::Evaluate, fetch));
+      if (tickets.size() > static_cast<size_t>(kInFlight))
+        collect(tickets.size() - static_cast<size_t>(kInFlight));
+    }
+    collect(tickets.size());
+    EvaluationRow row;
+    static_cast<RowPosition&>(row) = position();
+    row.set = set.name();
+    row.eval_loss = valid > 0 ? sum / static_cast<double>(valid) : std::numeric_limits<double>::quiet_NaN();
+    row.eval_tokens = static_cast<double>(valid);
+    row.eval_ms = ms_between(start, Clock::now());
+    job_.writer.add_evaluation(row);
+    if (first) result_.last_eval_loss = *row.eval_loss;
+    first = false;
+    if (observer_.on_evaluation) observer_.on_evaluation(row);
+  }
+}
+
+void Trainer::sample(const std::vector<std::string>& prompts) {
+  if (job_.program.ports.logits == kNone || !job_.data.tokenizer) {
+    say(EventLevel::Warning, job_.data.tokenizer
+                                 ? "This run was prepared without sampling (run.sample_every=0)."
+                                 : "No dataset of this run has a tokenizer: no samples.");
+    return;
+  }
+  set_live(RunStatus::Running, "sampling", 0);
+  for (const std::string& prompt : prompts) {
+    SamplingSettings settings;
+    settings.seed =
+        static_cast<uint64_t>(config().run.seed) * 1000003 + static_cast<uint64_t>(progress_.step);
+    const std::string text =
+        generate_text(job_.program, job_.executable, config().model.vocab, *job_.data.tokenizer, prompt,
+                      config().run.sample_tokens, settings,
+                      [&](const std::string&) { return !job_.control.stop_now_requested(); });
+    job_.writer.add_sample(progress_.step, prompt, text);
+    if (observer_.on_sample) observer_.on_sample(progress_.step, prompt, text);
+  }
+}
+
+// Up to 65,536 weights of each group, in 64 evenly spaced runs, as FP32 masters where there are any.
+std::vector<std::vector<float>> Trainer::weight_samples() {
+  constexpr int64_t kRuns = 64, kRun = 1024;
+  std::vector<std::vector<float>> samples;
+  for (const ParameterGroup& group : job_.program.groups) {
+    Parameter part;  // a stretch of the group, read like a parameter
+    part.group = static_cast<int>(&group - job_.program.groups.data());
+    std::vector<float> values;
+    const int64_t length = std::min(group.elements, kRun), runs = group.elements <= kRun ? 1 : kRuns;
+    for (int64_t i = 0; i < runs; ++i) {
+      part.offset = runs == 1 ? 0 : (group.elements - length) / (runs - 1) * i;
+      part.shape = {length};
+      const std::vector<float> stretch = parameter_values(job_.program, job_.executable, part);
+      values.insert(values.end(), stretch.begin(), stretch.end());
+    }
+    samples.push_back(std::move(values));
+  }
+  return samples;
+}
+
+void Trainer::add_statistics() {
+  const ProgramPorts& ports = job_.program.ports;
+  const TensorId fetch[] = {ports.weight_square_sums, ports.square_sums};
+  std::vector<std::byte> raw(fetched_bytes(job_.program, fetch));
+  job_.executable.wait(job_.executable.run(SequenceId::Statistics, fetch), raw);
+  std::span<const std::byte> rest(raw);
+  const auto weights = wide_values(job_.program.tensor(ports.weight_square_sums), rest);
+  const auto gradients = wide_values(job_.program.tensor(ports.square_sums), rest);
+  const std::vector<std::vector<float>> after = weight_samples();
+  for (size_t g = 0; g < job_.program.groups.size(); ++g) {
+    double weight = 0, gradient = 0, change = 0, sampled = 0;
+    for (const int p : job_.program.groups[g].parameters) {
+      weight += weights[static_cast<size_t>(p)];
+      gradient += gradients[static_cast<size_t>(p)];
+    }
+    for (size_t i = 0; i < after[g].size(); ++i) {
+      const double difference = double{after[g][i]} - samples_before_[g][i];
+      change += difference * difference;
+      sampled += double{samples_before_[g][i]} * samples_before_[g][i];
+    }
+    GroupRow row;
+    static_cast<RowPosition&>(row) = position();
+    row.group = job_.program.groups[g].name;
+    row.group_weight_norm = std::sqrt(weight);
+    row.group_grad_norm = std::sqrt(gradient);
+    row.group_update_ratio = sampled > 0 ? std::sqrt(change / sampled) : 0.0;
+    job_.writer.add_group_stats(row);
+  }
+}
+
+void Trainer::take_commands() {
+  for (Command& command : job_.writer.poll_commands()) {
+    switch (command.kind) {
+      case CommandKind::Pause:
+        job_.control.pause();
+        break;
+      case CommandKind::Resume:
+        job_.control.resume();
+        break;
+      case CommandKind::Stop:
+        job_.control.stop();
+        break;
+      case CommandKind::StopNow:
+        job_.control.stop_now();
+        break;
+      case CommandKind::Save:
+        job_.control.save();
+        break;
+      case CommandKind::Evaluate:
+        job_.control.evaluate();
+        break;
+      case CommandKind::Sample:
+        job_.control.sample(command.argument);
+        break;
+    }
+    const bool already_running = command.kind == CommandKind::Resume && !job_.control.paused();
+    open_commands_.push_back(std::move(command));
+    if (already_running) answer(CommandKind::Resume, fmt::format("running at step {}", progress_.step));
+  }
+}
+
+void Trainer::answer(CommandKind kind, const std::string& text) {
+  std::erase_if(open_commands_, [&](const Command& command) {
+    if (command.kind != kind) return false;
+    job_.writer.answer_command(command.id, text);
+    return true;
+  });
+}
+
+void Trainer::say(EventLevel level, const std::string& text) {
+  job_.writer.add_event(level, text, progress_.step);
+  if (observer_.on_event) observer_.on_event(level, text);
+}
+
+void Trainer::set_live(RunStatus state, const std::string& phase, int64_t micro_step) {
+  LiveState live;
+  live.state = state;
+  live.phase = phase;
+  live.step = progress_.step;
+  live.micro_step = micro_step;
+  live.micro_steps = config().batch.accumulation;
+  live.eta_ms = eta_ms();
+  job_.writer.set_live(live);
+}
+
+RowPosition Trainer::position() const {
+  RowPosition row;
+  row.step = progress_.step;
+  row.tokens = progress_.tokens;
+  row.active_ms = active_ms();
+  return row;
+}
+
+int64_t Trainer::active_ms() const {
+  return active_before_ms_ + (active_ ? static_cast<int64_t>(ms_between(active_since_, Clock::now())) : 0);
+}
+
+std::optional<int64_t> Trainer::eta_ms() const {
+  std::optional<double> left;
+  if (warm_updates_ > 0) {
+    const double per_update = ms_between(warm_since_, last_update_end_) / static_cast<double>(warm_updates_);
+    if (const auto last = last_update(config()))
+      left = per_update * static_cast<double>(*last - progress_.step);
+  }
+  if (config().run.wall_minutes > 0) {
+    const double wall = config().run.wall_minutes * 60000 - static_cast<double>(active_ms());
+    left = left ? std::min(*left, wall) : wall;
+  }
+  if (!left) return std::nullopt;
+  return static_cast<int64_t>(std::max(*left, 0.0));
+}
+
+}  // namespace lathe
