@@ -1,0 +1,460 @@
+// BF16 attention backward on mma.sync (sm_80 and later), five matrix products a tile, deterministic.
+//
+// A thread block keeps BN keys and values and walks the BM-row query tiles that see them. Scores are computed
+// transposed, S^T = K·Q^T, with 16 keys a warp: then P^T and dS^T already are the A operands of dV += P^T·dO
+// and dK += dS^T·Q, in registers, and only dS crosses shared memory, for dQ = dS·K. dQ is summed over key
+// blocks in global memory, in FP32, in the order of attention_order.cuh: the first contribution stores, the
+// last one adds, scales and writes BF16, so nothing is zeroed and nothing converted afterwards. The heads of
+// a group are walked inside the block, which makes dK and dV sums over the group without another pass.
+#include "kernels/cuda/attention_family.h"
+#include "kernels/cuda/attention_mma.cuh"
+#include "kernels/cuda/attention_turn.cuh"
+
+namespace lathe::attention {
+namespace {
+
+constexpr float kLog2E = 1.4426950408889634f;
+
+template <int kHeadDim>  // padded
+struct BackwardTile {
+  static constexpr bool kWide = kHeadDim > 128;
+  static constexpr int kKeys = kWide ? 64 : 128;
+  static constexpr int kQueries = kWide ? 16 : 32;
+  static constexpr int kThreads = 256;
+  static constexpr int kWarps = kThreads / 32;
+  // Warps that share 16 keys, each with its part of the head dim of dK and dV; they repeat S and dP.
+  static constexpr int kColumnGroups = kWarps / (kKeys / 16);
+  static constexpr int kColumns = kHeadDim / kColumnGroups;
+  // Narrow heads keep V as A operands in registers, which frees its shared memory.
+  static constexpr bool kValuesInRegisters = !kWide;
+  // dQ: 16-row groups, and how many 8-column tiles of one each warp makes.
+  static constexpr int kRowGroups = kQueries / 16;
+  static constexpr int kDqTiles = (kHeadDim / 8 + kWarps / kRowGroups - 1) / (kWarps / kRowGroups);
+
+  static constexpr int kKeyBytes = kKeys * kHeadDim * 2;
+  static constexpr int kQueryBytes = kQueries * kHeadDim * 2;
+  static constexpr int kStatisticBytes = kQueries * 4;  // one of lse, delta, document start
+  static constexpr int kStageBytes = 2 * kQueryBytes + 3 * kStatisticBytes;
+  static constexpr int kScoreBytes = kKeys * kQueries * 2;
+  static constexpr int kTurnBytes = 16;
+  static constexpr int kSharedBytes =
+      kKeyBytes * (kValuesInRegisters ? 1 : 2) + 2 * kStageBytes + kScoreBytes + kTurnBytes;
+  static_assert(kSharedBytes <= 99 * 1024, "what a consumer GPU gives one thread block");
+  static_assert(!kValuesInRegisters || 2 * kStageBytes >= kKeyBytes, "values pass through the stages");
+};
+
+struct BackwardParameters {
+  const __nv_bfloat16 *q, *k, *v, *d_o;
+  __nv_bfloat16 *dq, *dk, *dv;
+  int64_t q_stride, k_stride, v_stride, dq_stride, dk_stride, dv_stride;
+  const int32_t* document_start;
+  Workspace workspace;
+  AttentionOrder order;
+  int context, heads, kv_heads, head_dim;
+  float scale, scale_log2;
+};
+
+// The (head of the group, query tile) pairs a key block meets, in its wave's direction, without tiles whose
+// documents all begin after the block.
+struct TileWalk {
+  const int32_t* first_block;  // of this batch row
+  int block, first, last, step, group;
+  int head = 0;
+  int tile = 0;
+
+  __device__ __forceinline__ TileWalk(const AttentionOrder& order, const int32_t* first_block_of,
+                                      int key_block, bool upwards)
+      : first_block(first_block_of),
+        block(key_block),
+        first(upwards ? order.first_tile(key_block) : order.tiles - 1),
+        last(upwards ? order.tiles - 1 : order.first_tile(key_block)),
+        step(upwards ? 1 : -1),
+        group(order.group),
+        tile(first) {
+    skip_unseen();
+  }
+  __device__ __forceinline__ bool done() const { return head == group; }
+  __device__ __forceinline__ void advance() {
+    move();
+    skip_unseen();
+  }
+
+ private:
+  __device__ __forceinline__ void move() {
+    if (tile == last) {
+      tile = first;
+      ++head;
+    } else {
+      tile += step;
+    }
+  }
+  __device__ __forceinline__ void skip_unseen() {
+    while (head < group && first_block[tile] > block) move();
+  }
+};
+
+template <int kHeadDim>
+__global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
+    backward_kernel(const __grid_constant__ BackwardParameters p) {
+  using Shape = BackwardTile<kHeadDim>;
+  constexpr int kBM = Shape::kQueries;
+  constexpr int kBN = Shape::kKeys;
+  constexpr int kSteps = kHeadDim / 16;
+  constexpr int kThreads = Shape::kThreads;
+  extern __shared__ __align__(128) uint8_t shared[];
+  const uint32_t k_tile = shared_address(shared);
+  const uint32_t v_tile = k_tile + Shape::kKeyBytes;  // if values stay in shared memory
+  uint8_t* const stages = shared + Shape::kKeyBytes * (Shape::kValuesInRegisters ? 1 : 2);
+  uint8_t* const ds_data = stages + 2 * Shape::kStageBytes;
+  const uint32_t ds_tile = shared_address(ds_data);
+  int* const turn_data = reinterpret_cast<int*>(ds_data + Shape::kScoreBytes);
+
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const int warp = static_cast<int>(threadIdx.x) >> 5;
+  const int key_group = warp % (kBN / 16);
+  const int column_group = warp / (kBN / 16);
+
+  // Blocks take work in the order they start, which is what makes waiting for a pair's other slots safe.
+  if (threadIdx.x == 0) turn_data[0] = static_cast<int>(atomicAdd(p.workspace.ticket, 1u));
+  __syncthreads();
+  const int ticket = turn_data[0];
+  __syncthreads();
+  const int slot = ticket % p.order.slots;
+  const int pair = ticket / p.order.slots;
+  const int batch = pair / p.kv_heads;
+  const int kv_head = pair % p.kv_heads;
+  const int64_t batch_row = static_cast<int64_t>(batch) * p.context;
+  const int64_t head_row =
+      static_cast<int64_t>(batch) * p.heads + kv_head * p.order.group;  // first of the group
+  const __nv_bfloat16* q = p.q + batch_row * p.q_stride + kv_head * p.order.group * p.head_dim;
+  const __nv_bfloat16* d_o = p.d_o + (batch_row * p.heads + kv_head * p.order.group) * p.head_dim;
+  const __nv_bfloat16* k = p.k + batch_row * p.k_stride + kv_head * p.head_dim;
+  const __nv_bfloat16* v = p.v + batch_row * p.v_stride + kv_head * p.head_dim;
+  const int32_t* first_block = p.workspace.first_block + batch * p.order.tiles;
+  const int64_t counters = p.workspace.padded_context / kSmallestTile;
+
+  auto load_stage = [&](int stage, int head, int tile) {
+    const uint32_t at = shared_address(stages) + static_cast<uint32_t>(stage * Shape::kStageBytes);
+    load_tile<kBM, kHeadDim, kThreads>(at, q + head * p.head_dim, p.q_stride, tile * kBM, p.context,
+                                       p.head_dim);
+    load_tile<kBM, kHeadDim, kThreads>(at + Shape::kQueryBytes, d_o + head * p.head_dim,
+                                       static_cast<int64_t>(p.heads) * p.head_dim, tile * kBM, p.context,
+                                       p.head_dim);
+    const int thread = static_cast<int>(threadIdx.x);
+    if (thread < kBM) {
+      const uint32_t statistics = at + 2 * Shape::kQueryBytes + static_cast<uint32_t>(thread * 4);
+      const int64_t row = (head_row + head) * p.workspace.padded_context + tile * kBM + thread;
+      copy_async_4(statistics, p.workspace.lse_log2 + row, true);
+      copy_async_4(statistics + Shape::kStatisticBytes, p.workspace.delta + row, true);
+      if (p.document_start != nullptr) {
+        const int t = min(tile * kBM + thread, p.context - 1);
+        copy_async_4(statistics + 2 * Shape::kStatisticBytes, p.document_start + batch_row + t, true);
+      }
+    }
+    commit_copies();
+  };
+
+  for (int wave = 0; wave < p.order.waves(); ++wave) {
+    const int block = p.order.block(slot, wave);
+    if (block >= p.order.blocks) break;
+    const int first_key_row = block * kBN;
+    const int warp_key = first_key_row + key_group * 16;
+    const int keys[2] = {warp_key + lane / 4, warp_key + lane / 4 + 8};
+
+    load_tile<kBN, kHeadDim, kThreads>(k_tile, k, p.k_stride, first_key_row, p.context, p.head_dim);
+    uint32_t v_fragments[Shape::kValuesInRegisters ? kSteps : 1][4];
+    if constexpr (Shape::kValuesInRegisters) {
+      const uint32_t passage = shared_address(stages);
+      load_tile<kBN, kHeadDim, kThreads>(passage, v, p.v_stride, first_key_row, p.context, p.head_dim);
+      commit_copies();
+      wait_copies();
+      __syncthreads();
+#pragma unroll
+      for (int step = 0; step < kSteps; ++step) {
+        load_a<kHeadDim>(v_fragments[step], passage, key_group * 16, step * 2, lane);
+      }
+      __syncthreads();
+    } else {
+      load_tile<kBN, kHeadDim, kThreads>(v_tile, v, p.v_stride, first_key_row, p.context, p.head_dim);
+    }
+
+    float dk[Shape::kColumns / 8][4] = {};
+    float dv[Shape::kColumns / 8][4] = {};
+    TileWalk walk(p.order, first_block, block, AttentionOrder::upwards(wave));
+    if (!walk.done()) load_stage(0, walk.head, walk.tile);
+    uint32_t* counter = nullptr;
+    Turn turn;
+    for (int stage = 0; !walk.done(); stage ^= 1) {
+      const int head = walk.head;
+      const int tile = walk.tile;
+      wait_copies();
+      __syncthreads();  // the tile has landed; everybody is done with the other stage, dS, and dQ of the last
+                        // tile
+      if (threadIdx.x == 0 && counter != nullptr) pass_turn(counter, turn.rank);
+      walk.advance();
+      if (!walk.done()) load_stage(stage ^ 1, walk.head, walk.tile);
+
+      uint8_t* const at = stages + stage * Shape::kStageBytes;
+      const uint32_t q_tile = shared_address(at);
+      const uint32_t do_tile = q_tile + Shape::kQueryBytes;
+      const float* lse = reinterpret_cast<const float*>(at + 2 * Shape::kQueryBytes);
+      const float* delta = lse + kBM;
+      const int* starts = reinterpret_cast<const int*>(delta + kBM);
+      const int tile_query = tile * kBM;
+      const bool live =
+          warp_key <= tile_query + kBM - 1;  // some query of the tile sees some key of this warp
+
+      uint32_t ds_operand[kBM / 16][4];
+      if (live) {
+        float p_t[kBM / 8][4] = {};  // S^T, then P^T, then dS^T: rows keys, columns queries
+#pragma unroll
+        for (int step = 0; step < kSteps; ++step) {
+          uint32_t a[4];
+          load_a<kHeadDim>(a, k_tile, key_group * 16, step * 2, lane);
+#pragma unroll
+          for (int n = 0; n < kBM / 16; ++n) {
+            uint32_t b[4];
+            load_b<kHeadDim>(b, q_tile, n * 16, step * 2, lane);
+            multiply_add(p_t[2 * n], a, b[0], b[1]);
+            multiply_add(p_t[2 * n + 1], a, b[2], b[3]);
+          }
+        }
+        float dp[kBM / 8][4] = {};
+#pragma unroll
+        for (int step = 0; step < kSteps; ++step) {
+          uint32_t a[4];
+          if constexpr (!Shape::kValuesInRegisters)
+            load_a<kHeadDim>(a, v_tile, key_group * 16, step * 2, lane);
+#pragma unroll
+          for (int n = 0; n < kBM / 16; ++n) {
+            uint32_t b[4];
+            load_b<kHeadDim>(b, do_tile, n * 16, step * 2, lane);
+            if constexpr (Shape::kValuesInRegisters) {
+              multiply_add(dp[2 * n], v_fragments[step], b[0], b[1]);
+              multiply_add(dp[2 * n + 1], v_fragments[step], b[2], b[3]);
+            } else {
+              multiply_add(dp[2 * n], a, b[0], b[1]);
+              multiply_add(dp[2 * n + 1], a, b[2], b[3]);
+            }
+          }
+        }
+
+        const bool masked = warp_key + 15 > tile_query || p.document_start != nullptr;
+#pragma unroll
+        for (int n = 0; n < kBM / 8; ++n) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const int column = n * 8 + (lane & 3) * 2 + (i & 1);
+            float probability = exp2_fast(fmaf(p_t[n][i], p.scale_log2, -lse[column]));
+            if (masked) {
+              const int query = tile_query + column;
+              const int start = p.document_start == nullptr ? 0 : min(starts[column], query);
+              if (keys[i / 2] > query || keys[i / 2] < start) probability = 0.f;
+            }
+            p_t[n][i] = probability;
+          }
+        }
+        uint32_t p_operand[kBM / 16][4];
+#pragma unroll
+        for (int n = 0; n < kBM / 16; ++n) round_to_a(p_operand[n], p_t[2 * n], p_t[2 * n + 1]);
+#pragma unroll
+        for (int n = 0; n < kBM / 8; ++n) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const int column = n * 8 + (lane & 3) * 2 + (i & 1);
+            p_t[n][i] *= dp[n][i] - delta[column];
+          }
+        }
+#pragma unroll
+        for (int n = 0; n < kBM / 16; ++n) round_to_a(ds_operand[n], p_t[2 * n], p_t[2 * n + 1]);
+        if (column_group == 0) {
+#pragma unroll
+          for (int n = 0; n < kBM / 8; ++n) {
+#pragma unroll
+            for (int r = 0; r < 2; ++r) {
+              const int row = key_group * 16 + lane / 4 + r * 8;
+              *reinterpret_cast<uint32_t*>(ds_data + Tile<kBM>::offset(row, n) + (lane & 3) * 4) =
+                  ds_operand[n / 2][(n & 1) * 2 + r];
+            }
+          }
+        }
+#pragma unroll
+        for (int n = 0; n < kBM / 16; ++n) {
+#pragma unroll
+          for (int d = 0; d < Shape::kColumns / 16; ++d) {
+            uint32_t b[4];
+            load_b_transposed<kHeadDim>(b, do_tile, n * 16, column_group * (Shape::kColumns / 8) + d * 2,
+                                        lane);
+            multiply_add(dv[2 * d], p_operand[n], b[0], b[1]);
+            multiply_add(dv[2 * d + 1], p_operand[n], b[2], b[3]);
+          }
+        }
+      }
+      if (warp == 0) {
+        const int last_block = min(tile_query + kBM, p.context) - 1;
+        turn = find_turn(p.order, block, head, tile, first_block[tile], last_block / kBN, lane);
+        counter = p.workspace.turn + (head_row + head) * counters + tile;
+        if (lane == 0) {
+          turn_data[0] = turn.rank;
+          turn_data[1] = turn.count;
+          await_turn(counter, turn.rank);
+        }
+        __syncwarp();
+      }
+      __syncthreads();  // dS is complete, and it is this block's turn at the dQ tile
+
+      if (live) {
+#pragma unroll
+        for (int n = 0; n < kBM / 16; ++n) {
+#pragma unroll
+          for (int d = 0; d < Shape::kColumns / 16; ++d) {
+            uint32_t b[4];
+            load_b_transposed<kHeadDim>(b, q_tile, n * 16, column_group * (Shape::kColumns / 8) + d * 2,
+                                        lane);
+            multiply_add(dk[2 * d], ds_operand[n], b[0], b[1]);
+            multiply_add(dk[2 * d + 1], ds_operand[n], b[2], b[3]);
+          }
+        }
+      }
+
+      // dQ = dS·K: this warp's 16 rows and kDqTiles column tiles, over the keys the tile sees.
+      const int row_group = warp % Shape::kRowGroups;
+      const int first_column_tile = warp / Shape::kRowGroups * Shape::kDqTiles;
+      float dq[Shape::kDqTiles][4] = {};
+#pragma unroll
+      for (int step = 0; step < kBN / 16; ++step) {
+        if (first_key_row + step * 16 > tile_query + kBM - 1) break;
+        uint32_t a[4];
+        load_a_transposed<kBM>(a, ds_tile, step * 16, row_group * 2, lane);
+#pragma unroll
+        for (int d = 0; d < Shape::kDqTiles; d += 2) {
+          if (first_column_tile + d >= kHeadDim / 8) break;
+          uint32_t b[4];
+          // The last pair may stand half outside: its chunk is clamped and the extra half not used.
+          const int chunk = min(first_column_tile + d, kHeadDim / 8 - 2);
+          load_b_transposed<kHeadDim>(b, k_tile, step * 16, chunk, lane);
+          const bool shifted = chunk != first_column_tile + d;
+          multiply_add(dq[d], a, shifted ? b[2] : b[0], shifted ? b[3] : b[1]);
+          if (d + 1 < Shape::kDqTiles) multiply_add(dq[d + 1], a, b[2], b[3]);
+        }
+      }
+      const Turn mine{turn_data[0], turn_data[1]};
+      float* const sums = p.workspace.dq +
+                          ((head_row + head) * p.workspace.padded_context + tile_query) * kHeadDim +
+                          row_group * 16 * kHeadDim + lane;
+#pragma unroll
+      for (int d = 0; d < Shape::kDqTiles; ++d) {
+        const int column_tile = first_column_tile + d;
+        if (column_tile * 8 >= p.head_dim) break;
+        float* const sum = sums + column_tile * 128;  // 4 registers × 32 lanes
+        if (!mine.last()) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            if (mine.first()) {
+              __stcg(sum + i * 32, dq[d][i]);
+            } else {
+              add_to_global(sum + i * 32, dq[d][i]);
+            }
+          }
+          continue;
+        }
+        if (!mine.first()) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) dq[d][i] += __ldcg(sum + i * 32);
+        }
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          const int row = tile_query + row_group * 16 + lane / 4 + r * 8;
+          if (row >= p.context) continue;
+          __nv_bfloat16* const out = p.dq + (batch_row + row) * p.dq_stride +
+                                     (kv_head * p.order.group + head) * p.head_dim + column_tile * 8 +
+                                     (lane & 3) * 2;
+          *reinterpret_cast<uint32_t*>(out) = pack_bf16(dq[d][2 * r] * p.scale, dq[d][2 * r + 1] * p.scale);
+        }
+      }
+    }
+    __syncthreads();  // the last dQ contribution is issued, K and the stages are free
+    if (threadIdx.x == 0 && counter != nullptr) pass_turn(counter, turn.rank);
+
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      if (keys[r] >= p.context) continue;
+      const int column = kv_head * p.head_dim + (lane & 3) * 2;
+      __nv_bfloat16* const dk_row = p.dk + (batch_row + keys[r]) * p.dk_stride + column;
+      __nv_bfloat16* const dv_row = p.dv + (batch_row + keys[r]) * p.dv_stride + column;
+#pragma unroll
+      for (int d = 0; d < Shape::kColumns / 8; ++d) {
+        const int at = column_group * Shape::kColumns + d * 8;
+        if (at >= p.head_dim) continue;
+        *reinterpret_cast<uint32_t*>(dk_row + at) =
+            pack_bf16(dk[d][2 * r] * p.scale, dk[d][2 * r + 1] * p.scale);
+        *reinterpret_cast<uint32_t*>(dv_row + at) = pack_bf16(dv[d][2 * r], dv[d][2 * r + 1]);
+      }
+    }
+  }
+}
+
+template <int kHeadDim>
+void launch(const AttentionBackwardCall& call, BackwardParameters& p, cudaStream_t stream) {
+  using Shape = BackwardTile<kHeadDim>;
+  const void* kernel = reinterpret_cast<const void*>(&backward_kernel<kHeadDim>);
+  const int resident = resident_blocks(kernel, Shape::kThreads, Shape::kSharedBytes);
+  const int pairs = static_cast<int>(call.shape.batch) * p.kv_heads;
+  p.order.tiles = (p.context + Shape::kQueries - 1) / Shape::kQueries;
+  p.order.blocks = (p.context + Shape::kKeys - 1) / Shape::kKeys;
+  p.order.tiles_per_block = Shape::kKeys / Shape::kQueries;
+  p.order.group = p.heads / p.kv_heads;
+  p.order = fastest_order(p.order, pairs, resident);
+  launch_row_statistics(call, p.workspace, Shape::kQueries, Shape::kKeys, stream);
+  backward_kernel<kHeadDim>
+      <<<static_cast<unsigned>(pairs * p.order.slots), Shape::kThreads, Shape::kSharedBytes, stream>>>(p);
+  require(cudaGetLastError(), "Launching attention's backward");
+}
+
+}  // namespace
+
+void backward_mma(const AttentionBackwardCall& call, cudaStream_t stream) {
+  const AttentionShape& s = call.shape;
+  BackwardParameters p{};
+  p.q = static_cast<const __nv_bfloat16*>(call.q.data);
+  p.k = static_cast<const __nv_bfloat16*>(call.k.data);
+  p.v = static_cast<const __nv_bfloat16*>(call.v.data);
+  p.d_o = static_cast<const __nv_bfloat16*>(call.d_o);
+  p.dq = static_cast<__nv_bfloat16*>(call.dq.data);
+  p.dk = static_cast<__nv_bfloat16*>(call.dk.data);
+  p.dv = static_cast<__nv_bfloat16*>(call.dv.data);
+  p.q_stride = call.q.row_stride;
+  p.k_stride = call.k.row_stride;
+  p.v_stride = call.v.row_stride;
+  p.dq_stride = call.dq.row_stride;
+  p.dk_stride = call.dk.row_stride;
+  p.dv_stride = call.dv.row_stride;
+  p.document_start = call.document_start;
+  p.workspace = cut_workspace(s, call.dtype, call.workspace);
+  p.context = static_cast<int>(s.context);
+  p.heads = static_cast<int>(s.heads);
+  p.kv_heads = static_cast<int>(s.kv_heads);
+  p.head_dim = static_cast<int>(s.head_dim);
+  p.scale = static_cast<float>(call.scale);
+  p.scale_log2 = p.scale * kLog2E;
+  switch (compiled_head_dim(s.head_dim)) {
+    case 32:
+      return launch<32>(call, p, stream);
+    case 64:
+      return launch<64>(call, p, stream);
+    case 80:
+      return launch<80>(call, p, stream);
+    case 96:
+      return launch<96>(call, p, stream);
+    case 112:
+      return launch<112>(call, p, stream);
+    case 128:
+      return launch<128>(call, p, stream);
+    case 192:
+      return launch<192>(call, p, stream);
+    default:
+      return launch<256>(call, p, stream);
+  }
+}
+
+}  // namespace lathe::attention
