@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   app.footer("Exit codes: 0 done, 2 wrong usage or settings, 3 not found, 4 corrupt file, 5 I/O, 6 disk full,\n"
              "7 out of memory, 8 unsupported, 9 backend, 10 NaN or infinity, 11 busy, 12 stopped on request.");
   cli::register_settings_command(app, context);
+  cli::register_data_commands(app, context);
   cli::register_runs_commands(app, context);
   try {
     app.parse(argc, argv);
