@@ -21,6 +21,10 @@ folders=()
 for folder in app core kernels tests ui; do
   if [ -d "$folder" ]; then folders+=("$folder"); fi
 done
+if [ "${#folders[@]}" -eq 0 ]; then  # find without a path would search wherever it stands
+  echo "$1 is not the root of the source tree."
+  exit 1
+fi
 mapfile -t files < <(find "${folders[@]}" -type f \
   \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) | sort)
 if [ "${#files[@]}" -eq 0 ]; then
