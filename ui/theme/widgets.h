@@ -1,0 +1,76 @@
+// Small pieces every page is put together from, so that all look alike.
+#pragma once
+
+#include <QFrame>
+#include <QLabel>
+#include <QPushButton>
+#include <QString>
+#include <functional>
+
+class QVBoxLayout;
+
+namespace lathe::ui {
+
+class Theme;
+
+// A titled surface with 16 pixels around its content; add to body().
+class Card : public QFrame {
+  Q_OBJECT
+ public:
+  explicit Card(const QString& title = {}, QWidget* parent = nullptr);
+  QVBoxLayout* body() const { return body_; }
+  QLabel* title_label() const { return title_; }  // null without a title
+  void set_title(const QString& title);
+  void add_to_header(QWidget* widget);  // at the right end of the title's line
+
+ private:
+  QVBoxLayout* body_;
+  QLabel* title_ = nullptr;
+  class QHBoxLayout* header_ = nullptr;
+};
+
+QLabel* make_title(const QString& text, QWidget* parent = nullptr);
+QLabel* make_muted(const QString& text, QWidget* parent = nullptr);  // wraps
+QPushButton* make_button(const QString& text, const QString& tip = {}, QWidget* parent = nullptr);
+QPushButton* make_primary(const QString& text, const QString& tip = {}, QWidget* parent = nullptr);
+
+// Marks a widget for the style sheet (role, tint, invalid, primary) and repaints it when that changed.
+void set_style_property(QWidget* widget, const char* name, const QVariant& value);
+
+// What a place shows while it has nothing to show: a sentence and one action.
+class EmptyState : public QWidget {
+  Q_OBJECT
+ public:
+  EmptyState(const Theme& theme, const QString& icon, const QString& title, const QString& text,
+             const QString& action, QWidget* parent = nullptr);
+  QPushButton* button() const { return button_; }
+  void set_text(const QString& title, const QString& text);
+
+ Q_SIGNALS:
+  void triggered();
+
+ private:
+  QLabel* title_;
+  QLabel* text_;
+  QPushButton* button_;
+};
+
+// A label that elides in the middle of its text and tells the whole as a tool tip: for paths and names.
+class ElidedLabel : public QWidget {
+  Q_OBJECT
+ public:
+  explicit ElidedLabel(const QString& text = {}, Qt::TextElideMode mode = Qt::ElideMiddle, QWidget* parent = nullptr);
+  void set_text(const QString& text);
+  QString text() const { return text_; }
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  QString text_;
+  Qt::TextElideMode mode_;
+};
+
+}  // namespace lathe::ui
