@@ -108,7 +108,7 @@ struct LossSum { enum : int { Losses, ZLosses, Sums }; };
 struct GradientNorm { enum : int { Gradient, SquareSums }; };
 // wide [parameters] | wide [2]: the window's LossSum | wide [kStepScalarCount] | wide [4] Write: ClipResult
 struct ClipFactor { enum : int { SquareSums, Sums, Scalars, Result }; };
-// All [elements] over one padded group: gradient | float weight, Write with a master, else InPlace | master InPlace,
+// All [elements] over one padded group: gradient | float weight, Write with an F32 master, else InPlace | master InPlace,
 // optional: F32, or I16 remainder of a split master | M, V InPlace: F32, BF16 or U8 codes | MScale, VScale F32
 // [elements/256] InPlace, with U8 | wide [kStepScalarCount] | wide [4]: ClipFactor's Result
 struct AdamW { enum : int { Gradient, Weight, Master, M, V, MScale, VScale, Scalars, Clip }; };
@@ -141,7 +141,7 @@ enum class ClipResult : int {
   Factor,
   Skip,
   Reserved
-};  // Skip: 1 = the update left everything untouched
+};  // Factor: 0 when the norm isn't finite. Skip: 1 = the update left everything untouched
 
 enum class Phase : uint8_t { Forward, Recompute, Backward, Update };
 std::string_view phase_name(Phase phase);
