@@ -1,0 +1,77 @@
+#include "kernels/cuda/nvml.h"
+
+#include <array>
+
+#ifdef _WIN32
+#include <process.h>
+#else
+#include <unistd.h>
+#endif
+
+namespace lathe::cuda {
+
+namespace {
+
+// NVML's stable ABI, as far as it is used: the toolkit's wheels carry no nvml.h.
+struct ProcessInfo {
+  unsigned int pid;
+  unsigned long long used_bytes;
+  unsigned int gpu_instance, compute_instance;
+};
+struct MemoryInfo {
+  unsigned long long total, free, used;
+};
+constexpr unsigned long long kNotAvailable = ~0ULL;
+
+unsigned int this_process() {
+#ifdef _WIN32
+  return static_cast<unsigned int>(_getpid());
+#else
+  return static_cast<unsigned int>(getpid());
+#endif
+}
+
+template <class Function>
+Function* symbol(const SharedLibrary& library, const char* name) {
+  return library.handle ? reinterpret_cast<Function*>(find_symbol(library, name)) : nullptr;
+}
+
+}  // namespace
+
+Nvml::Nvml(const std::string& pci_bus_id) : library_(open_shared_library(kNvmlLibrary, LibraryScope::Local)) {
+  auto* const initialise = symbol<int()>(library_, "nvmlInit_v2");
+  auto* const find = symbol<int(const char*, void**)>(library_, "nvmlDeviceGetHandleByPciBusId_v2");
+  if (!initialise || !find || initialise() != 0 || find(pci_bus_id.c_str(), &device_) != 0) device_ = nullptr;
+}
+
+std::optional<int64_t> Nvml::process_bytes() const {
+  auto* const list =
+      symbol<int(void*, unsigned int*, ProcessInfo*)>(library_, "nvmlDeviceGetComputeRunningProcesses_v3");
+  if (!device_ || !list) return std::nullopt;
+  std::array<ProcessInfo, 256> processes{};
+  unsigned int count = static_cast<unsigned int>(processes.size());
+  if (list(device_, &count, processes.data()) != 0) return std::nullopt;
+  for (unsigned int i = 0; i < count; ++i) {
+    // Inside a container NVML may number processes as the host does: a single one can only be this.
+    if (processes[i].pid != this_process() && count != 1) continue;
+    if (processes[i].used_bytes == kNotAvailable || processes[i].used_bytes == 0) return std::nullopt;
+    return static_cast<int64_t>(processes[i].used_bytes);
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> Nvml::used_bytes() const {
+  auto* const memory = symbol<int(void*, MemoryInfo*)>(library_, "nvmlDeviceGetMemoryInfo");
+  MemoryInfo info{};
+  if (!device_ || !memory || memory(device_, &info) != 0) return std::nullopt;
+  return static_cast<int64_t>(info.used);
+}
+
+std::string Nvml::driver_version() const {
+  auto* const version = symbol<int(char*, unsigned int)>(library_, "nvmlSystemGetDriverVersion");
+  std::array<char, 96> text{};
+  if (!device_ || !version || version(text.data(), static_cast<unsigned int>(text.size())) != 0) return {};
+  return text.data();
+}
+
+}  // namespace lathe::cuda
