@@ -1,0 +1,30 @@
+// GPUs people plan for, also ones this machine doesn't have: memory and published peak rates.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kernels/api/target.h"
+
+namespace lathe {
+
+struct GpuEntry {
+  std::string_view name;   // as the driver calls it, without the maker: "GeForce RTX 5080"
+  int64_t memory_bytes;    // what the driver reports as total is a little less
+  int compute_capability;  // 120 for sm_120
+  double bf16_tflops;      // dense BF16 products with FP32 sums, published peak
+  double fp8_tflops;       // dense FP8, published peak
+  double memory_gb_per_s;  // 1e9 bytes a second, published peak
+
+  ExecutionTarget target() const { return {DeviceKind::Cuda, compute_capability, true}; }
+};
+
+// Smallest card first. Sources: NVIDIA's data sheets (Ada, Hopper and Blackwell consumer whitepapers).
+std::span<const GpuEntry> gpu_table();
+
+// The entry whose name is part of `device_name` ("NVIDIA GeForce RTX 5080"), or nullptr. The longest name
+// wins: "RTX 5070 Ti" isn't "RTX 5070".
+const GpuEntry* find_gpu(std::string_view device_name);
+
+}  // namespace lathe
