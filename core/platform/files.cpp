@@ -119,8 +119,9 @@ std::string unique_name() {
   return base36(static_cast<uint64_t>(wall_clock_ms()), 9) + base36(mixed ^ (mixed >> 29), 8);
 }
 
-TemporaryFolder::TemporaryFolder(std::string_view prefix) {
-  path_ = fs::temp_directory_path() / from_utf8(std::string(prefix) + "-" + unique_name());
+TemporaryFolder::TemporaryFolder(std::string_view prefix, const fs::path& parent) {
+  path_ = (parent.empty() ? fs::temp_directory_path() : parent) /
+          from_utf8(std::string(prefix) + "-" + unique_name());
   std::error_code error;
   if (!fs::create_directories(path_, error)) {
     throw Error(ErrorCode::Io, fmt::format("Could not create {}: {}.", to_utf8(path_), error.message()),

@@ -76,7 +76,7 @@ std::filesystem::path executable_folder();
 // object.
 class TemporaryFolder {
  public:
-  explicit TemporaryFolder(std::string_view prefix = "lathe");
+  explicit TemporaryFolder(std::string_view prefix = "lathe", const std::filesystem::path& parent = {});
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   ~TemporaryFolder();
