@@ -85,7 +85,7 @@ class RunWriter::Impl {
         folder_(home / "runs" / from_utf8(id_)),
         lock_(std::move(lock)),
         reserve_(folder_ / "reserve"),
-        file_(folder_ / "run.db", id_),
+        file_(std::in_place, folder_ / "run.db", id_),
         catalogue_(catalogue::open(home)) {
     // What was asked of a process that has gone must not act on this one.
     catalogue::answer_all_commands(*catalogue_, id_,
@@ -119,8 +119,11 @@ class RunWriter::Impl {
 
   int64_t begin_session(int64_t first_step) {
     const std::lock_guard io(io_);
+    if (finished_)
+      throw Error(ErrorCode::Internal, "A session came after finish.",
+                  "This is a bug in Lathe; please report it.");
     commit(true);
-    const int64_t session = file_.begin_session(first_step);
+    const int64_t session = file_->begin_session(first_step);
     if (session > 1) {
       progress_ = read_progress(RunReader(folder_));
       progress_changed_ = true;
@@ -203,13 +206,17 @@ class RunWriter::Impl {
 
   void finish(RunStatus status, std::string_view reason) {
     const std::lock_guard io(io_);
+    if (finished_) return;
     commit(true);
     catalogue::set_status(*catalogue_, id_, status, reason);
     catalogue::answer_all_commands(*catalogue_, id_,
                                    fmt::format("Not done: the run has ended ({}).", status_name(status)));
-    file_.compact();
-    reserve_.release();
     finished_ = true;
+    file_->compact();
+    file_.reset();
+    catalogue_.reset();
+    reserve_.release();
+    lock_.reset();
   }
 
  private:
@@ -253,6 +260,7 @@ class RunWriter::Impl {
   // `all`). On an Error what wasn't written stays for the next time. The caller holds io_, or is the last one
   // alive.
   void commit(bool all) {
+    if (finished_) return;
     {
       const std::lock_guard queue(queue_);
       append(batch_, pending_);
@@ -271,7 +279,7 @@ class RunWriter::Impl {
 
   void write_rows() {
     try {
-      file_.write(batch_);
+      file_->write(batch_);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::DiskFull || !reserve_.release()) throw;
       batch_.events.push_back(
@@ -282,7 +290,7 @@ class RunWriter::Impl {
                                "and are in use now; free some space.",
                                bytes_text(ReserveFile::bytes))});
       set_failure(error);
-      file_.write(batch_);
+      file_->write(batch_);
     }
     for (const UpdateRow& row : batch_.updates) progress_.add(row);
     for (const EvaluationRow& row : batch_.evaluations) progress_.add(row);
@@ -341,11 +349,11 @@ class RunWriter::Impl {
 
   const std::string id_;
   const std::filesystem::path folder_;
-  FileLock lock_;
+  std::optional<FileLock> lock_;
   ReserveFile reserve_;
 
   std::mutex io_;
-  RunFile file_;
+  std::optional<RunFile> file_;
   std::unique_ptr<Database> catalogue_;
   RunBatch batch_;  // taken out of the queue, not yet committed
   CatalogueBatch catalogue_batch_;

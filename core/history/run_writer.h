@@ -74,8 +74,8 @@ class RunWriter {
   // Deletes the 8 MiB reserve file so that a full disk has room again. True when it was there.
   bool release_reserve();
 
-  // Ends the run: commits everything, writes status and reason, closes the files. Only the destructor may
-  // follow. A run that is to be continued later ends with Stopped.
+  // Ends the run: commits everything, writes status and reason, closes the files and lets the lock go. Rows
+  // that come later are dropped. A run that is to be continued later ends with Stopped.
   void finish(RunStatus status, std::string_view reason);
 
  private:

@@ -42,7 +42,7 @@ CREATE TABLE run (
   versions_json TEXT NOT NULL DEFAULT '',
   settings_json TEXT NOT NULL DEFAULT ''
 );
-CREATE INDEX run_by_creation ON run(created_ms);
+CREATE INDEX run_by_creation ON run(created_ms, id);
 CREATE INDEX run_by_name ON run(name);
 CREATE INDEX run_by_status ON run(status);
 CREATE TABLE setting (

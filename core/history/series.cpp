@@ -137,6 +137,19 @@ Series RunReader::series(const SeriesQuery& query) const {
   Series series;
   series.columns.resize(query.metrics.size());
   const bool parts = !part_column(table).empty();
+  // Charts come back four times a second for a handful of rows, and once for all: only that one is worth
+  // reserving for. A damaged file may claim any number.
+  if (query.after_seq == 0) {
+    const auto rows =
+        static_cast<size_t>(std::min<int64_t>(row_count(table, query.superseded), int64_t{1} << 22));
+    series.seq.reserve(rows);
+    series.session.reserve(rows);
+    series.x.reserve(rows);
+    for (SeriesColumn& column : series.columns) {
+      column.last.reserve(rows);
+      column.present.reserve(rows);
+    }
+  }
   scan({table, query.metrics, query.part, query.after_seq, query.first_step, query.last_step,
         query.superseded},
        [&](const StoredRow& row) {
