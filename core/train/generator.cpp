@@ -139,6 +139,9 @@ std::string generate_text(const StepProgram& program, Executable& executable, in
   }
   Generator generator(program, executable, vocab);
   StreamDecoder decoder(tokenizer);
+  if (!prompt.empty()) {
+    for (const int32_t id : ids) decoder.push(id);  // what follows a prompt keeps its leading space
+  }
   std::string text;
   const auto push = [&](const std::string& piece) {
     text += piece;

@@ -277,7 +277,8 @@ std::optional<Trainer::Stop> Trainer::finish_update() {
   row.memory_planned = static_cast<double>(job_.estimate.process_bytes());
   const MemoryReport memory = job_.executable.memory();
   row.memory_arena = static_cast<double>(memory.arena_bytes);
-  row.memory_process = static_cast<double>(memory.process_bytes);
+  const bool host = job_.device.target.kind == DeviceKind::Cpu;
+  row.memory_process = static_cast<double>(host ? process_memory().resident_bytes : memory.process_bytes);
   job_.writer.add_update(row);
   if (observer_.on_update) observer_.on_update(row, eta_ms());
   return guard_update(*update, skipped, norm, culprit(square_sums, loss));
