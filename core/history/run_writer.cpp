@@ -208,6 +208,7 @@ class RunWriter::Impl {
     const std::lock_guard io(io_);
     if (finished_) return;
     commit(true);
+    reserve_.release();  // the last words may need it
     catalogue::set_status(*catalogue_, id_, status, reason);
     catalogue::answer_all_commands(*catalogue_, id_,
                                    fmt::format("Not done: the run has ended ({}).", status_name(status)));
@@ -215,7 +216,6 @@ class RunWriter::Impl {
     file_->compact();
     file_.reset();
     catalogue_.reset();
-    reserve_.release();
     lock_.reset();
   }
 
@@ -268,8 +268,20 @@ class RunWriter::Impl {
     }
     room_.notify_all();
     try {
-      if (!batch_.empty()) write_rows();
-      write_catalogue(all);
+      try {
+        write_all(all);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::DiskFull || !reserve_.release()) throw;
+        set_failure(error);
+        batch_.events.push_back(
+            {.step = progress_.step,
+             .time_ms = wall_clock_ms(),
+             .level = EventLevel::Error,
+             .text = fmt::format("The disk that holds the history is full. {} were kept for this "
+                                 "moment and are in use now; free some space.",
+                                 bytes_text(ReserveFile::bytes))});
+        write_all(all);
+      }
       set_failure(disk_recovered() ? std::nullopt : failure());
     } catch (const Error& error) {
       set_failure(error);
@@ -277,21 +289,13 @@ class RunWriter::Impl {
     }
   }
 
+  void write_all(bool all) {
+    if (!batch_.empty()) write_rows();
+    write_catalogue(all);
+  }
+
   void write_rows() {
-    try {
-      file_->write(batch_);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::DiskFull || !reserve_.release()) throw;
-      batch_.events.push_back(
-          {.step = progress_.step,
-           .time_ms = wall_clock_ms(),
-           .level = EventLevel::Error,
-           .text = fmt::format("The disk that holds the history is full. {} were kept for this moment "
-                               "and are in use now; free some space.",
-                               bytes_text(ReserveFile::bytes))});
-      set_failure(error);
-      file_->write(batch_);
-    }
+    file_->write(batch_);
     for (const UpdateRow& row : batch_.updates) progress_.add(row);
     for (const EvaluationRow& row : batch_.evaluations) progress_.add(row);
     progress_changed_ |= !batch_.updates.empty() || !batch_.evaluations.empty();
