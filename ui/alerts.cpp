@@ -58,15 +58,23 @@ QVariant AlertList::data(const QModelIndex& index, int role) const {
   const Alert& alert = at(index.row());
   switch (role) {
     case Qt::DisplayRole:
-    case kTextRole: return alert.text;
+    case kTextRole:
+      return alert.text;
     case Qt::ToolTipRole:
-    case kAdviceRole: return alert.advice;
-    case kLevelRole: return static_cast<int>(alert.level);
-    case kRunRole: return alert.run;
-    case kDetailsRole: return alert.details;
-    case kTimeRole: return alert.time;
-    case Qt::AccessibleTextRole: return tr("%1 %2").arg(alert.text, alert.advice);
-    default: return {};
+    case kAdviceRole:
+      return alert.advice;
+    case kLevelRole:
+      return static_cast<int>(alert.level);
+    case kRunRole:
+      return alert.run;
+    case kDetailsRole:
+      return alert.details;
+    case kTimeRole:
+      return alert.time;
+    case Qt::AccessibleTextRole:
+      return tr("%1 %2").arg(alert.text, alert.advice);
+    default:
+      return {};
   }
 }
 

@@ -16,10 +16,10 @@ namespace lathe::ui {
 struct Alert {
   enum class Level { Info, Warning, Error };
   Level level = Level::Info;
-  QString text;                 // what happened
-  QString advice{};             // what to do; may be empty
-  QString run{};                // the run it is about; may be empty
-  QString details{};            // last log lines; may be empty
+  QString text;       // what happened
+  QString advice{};   // what to do; may be empty
+  QString run{};      // the run it is about; may be empty
+  QString details{};  // last log lines; may be empty
   QDateTime time = QDateTime::currentDateTime();
 };
 

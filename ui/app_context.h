@@ -16,14 +16,16 @@ namespace lathe::ui {
 
 class AlertList;
 class DesktopIntegration;
+class Devices;
 class Navigator;
 class OwnSession;
 class Preferences;
 class Theme;
 
 struct AppContext {
-  std::filesystem::path home;       // history.db, runs/, preferences
-  const BackendRegistry& registry;  // what this machine can train on
+  std::filesystem::path home;  // history.db, runs/, preferences
+  Devices& devices;            // ui/devices.h: what this machine can train on; ready a moment after start
+  const BackendRegistry& registry;  // devices.registry(): empty until then, the same object afterwards
   // Opens the history of `home`; cheap, and a store belongs to the thread that opened it. Throws Error.
   std::function<std::unique_ptr<HistoryStore>()> open_history;
   Preferences& preferences;     // ui/preferences.h

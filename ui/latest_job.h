@@ -24,10 +24,12 @@ class LatestJob : public QObject {
   // run() or cancel() came between. `work` must own or outlive what it reads. Returns the job's id.
   template <class Work, class Done>
   int64_t run(Work work, Done done, std::function<void(const Error&)> failed = {}) {
-    return start([work = std::move(work), done = std::move(done)](const LatestJob&) mutable {
-      auto result = std::make_shared<decltype(work())>(work());
-      return [result, done = std::move(done)]() mutable { done(std::move(*result)); };
-    }, std::move(failed));
+    return start(
+        [work = std::move(work), done = std::move(done)](const LatestJob&) mutable {
+          auto result = std::make_shared<decltype(work())>(work());
+          return [result, done = std::move(done)]() mutable { done(std::move(*result)); };
+        },
+        std::move(failed));
   }
 
   void cancel();

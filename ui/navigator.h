@@ -18,14 +18,15 @@ class Navigator : public QObject {
 
  Q_SIGNALS:
   void show_place(lathe::ui::Place place);
-  void open_run(const QString& id);               // Run shows it
-  void clone_run(const QString& id);              // New opens with its settings
-  void compare_runs(const QStringList& ids);      // Runs ticks and overlays them
-  void resume_run(const QString& id, qint64 step);  // checked and started by the window; step -1: newest checkpoint
-  void use_dataset(const QString& folder);        // New takes it as its training data
-  void open_dataset(const QString& folder);       // Data shows it
-  void show_topic(const QString& topic);          // Help shows resources/help/<topic>.md
-  void show_setting_help(const QString& key);     // Help shows the reference of one setting
+  void open_run(const QString& id);           // Run shows it
+  void clone_run(const QString& id);          // New opens with its settings
+  void compare_runs(const QStringList& ids);  // Runs ticks and overlays them
+  void resume_run(const QString& id,
+                  qint64 step);              // checked and started by the window; step -1: newest checkpoint
+  void use_dataset(const QString& folder);   // New takes it as its training data
+  void open_dataset(const QString& folder);  // Data shows it
+  void show_topic(const QString& topic);     // Help shows resources/help/<topic>.md
+  void show_setting_help(const QString& key);  // Help shows the reference of one setting
 };
 
 }  // namespace lathe::ui

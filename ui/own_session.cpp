@@ -18,9 +18,12 @@ OwnSession::~OwnSession() = default;
 OwnSession::State OwnSession::state() const {
   if (!session_) return State::None;
   switch (session_->state()) {
-    case TrainingSession::State::Preparing: return State::Preparing;
-    case TrainingSession::State::Running: return State::Running;
-    case TrainingSession::State::Ended: return State::Ended;
+    case TrainingSession::State::Preparing:
+      return State::Preparing;
+    case TrainingSession::State::Running:
+      return State::Running;
+    case TrainingSession::State::Ended:
+      return State::Ended;
   }
   return State::None;
 }

@@ -40,9 +40,9 @@ class OwnSession : public QObject {
   RunControl* control() const;
 
  Q_SIGNALS:
-  void changed();                       // state() or run_id() changed
-  void listed(const QString& run_id);   // the run is in the history from now on
-  void ended(const QString& run_id);    // error() says whether well
+  void changed();                      // state() or run_id() changed
+  void listed(const QString& run_id);  // the run is in the history from now on
+  void ended(const QString& run_id);   // error() says whether well
 
  private:
   void adopt(std::unique_ptr<TrainingSession> session);

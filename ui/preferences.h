@@ -19,7 +19,8 @@ class Preferences : public QObject {
 
   Appearance appearance() const;
   void set_appearance(Appearance appearance);
-  // Factor on the system's own scale, 0.75 to 3; takes effect at the next start. WSLg has no fractional scaling.
+  // Factor on the system's own scale, 0.75 to 3; takes effect at the next start. WSLg has no fractional
+  // scaling.
   double scale() const;
   void set_scale(double scale);
   int telemetry_ms() const;  // milliseconds between readings of GPU telemetry, 100 to 60,000
@@ -45,7 +46,8 @@ class Preferences : public QObject {
   QSettings settings_;
 };
 
-// The scale preference of a home folder before there is an application object (the factor is read by Qt then).
+// The scale preference of a home folder before there is an application object (the factor is read by Qt
+// then).
 double stored_scale(const std::filesystem::path& home);
 
 }  // namespace lathe::ui

@@ -87,7 +87,8 @@ QString duration_text(double seconds) {
   if (seconds < 1) return tr("%1 ms").arg(std::lround(seconds * 1e3));
   if (seconds < 59.95) return tr("%1 s").arg(number_text(seconds, 1));
   const auto whole = static_cast<qlonglong>(std::llround(seconds));
-  const qlonglong days = whole / 86400, hours = whole / 3600 % 24, minutes = whole / 60 % 60, rest = whole % 60;
+  const qlonglong days = whole / 86400, hours = whole / 3600 % 24, minutes = whole / 60 % 60,
+                  rest = whole % 60;
   if (days > 99) return tr("%1 d").arg(QLocale().toString(days));
   if (days > 0) return tr("%1 d %2 h").arg(days).arg(hours);
   if (hours > 0) return tr("%1 h %2 min").arg(hours).arg(minutes, 2, 10, QLatin1Char('0'));

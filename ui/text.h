@@ -12,17 +12,20 @@
 namespace lathe::ui {
 
 QString to_qt(std::string_view utf8);
+inline QString to_qt(const std::string& utf8) {
+  return to_qt(std::string_view(utf8));
+}
 QString to_qt(const std::filesystem::path& path);
 std::string to_std(const QString& text);
 std::filesystem::path to_path(const QString& text);
 
-QString count_text(int64_t count);                     // "976,770,816"
-QString short_count_text(double count);                // "977M", "2.20M", "20.0G": powers of 1000, 3 digits
-QString bytes_text(int64_t bytes);                     // "15.2 GiB", "512 MiB": powers of 1024, 3 digits
-QString number_text(double value, int decimals);       // "3.142"
-QString real_text(double value);                       // shortest: "0.0003" as "3e-4"
-QString duration_text(double seconds);                 // "2 d 3 h", "1 h 05 min", "4 min 12 s", "7.3 s", "310 ms"
-QString date_time_text(int64_t wall_ms);               // local, short, with seconds
+QString count_text(int64_t count);                // "976,770,816"
+QString short_count_text(double count);           // "977M", "2.20M", "20.0G": powers of 1000, 3 digits
+QString bytes_text(int64_t bytes);                // "15.2 GiB", "512 MiB": powers of 1024, 3 digits
+QString number_text(double value, int decimals);  // "3.142"
+QString real_text(double value);                  // shortest: "0.0003" as "3e-4"
+QString duration_text(double seconds);            // "2 d 3 h", "1 h 05 min", "4 min 12 s", "7.3 s", "310 ms"
+QString date_time_text(int64_t wall_ms);          // local, short, with seconds
 QString percent_text(double fraction, int decimals = 0);  // 0.123 as "12%"
 
 // What an empty place for a number shows.

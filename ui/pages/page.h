@@ -24,11 +24,11 @@ class Page : public QWidget {
   virtual void activated() {}    // came into sight
   virtual void deactivated() {}  // went out of sight: stop polling what only this page shows
 
-  virtual void show_run(const QString& /*id*/) {}           // Run: show it; New: take its settings
-  virtual void show_runs(const QStringList& /*ids*/) {}     // Runs: tick and overlay them
-  virtual void show_dataset(const QString& /*folder*/) {}   // Data: show it; New: train on it
-  virtual void show_topic(const QString& /*topic*/) {}      // Help
-  virtual void focus_search() {}                            // Ctrl+F
+  virtual void show_run(const QString& /*id*/) {}          // Run: show it; New: take its settings
+  virtual void show_runs(const QStringList& /*ids*/) {}    // Runs: tick and overlay them
+  virtual void show_dataset(const QString& /*folder*/) {}  // Data: show it; New: train on it
+  virtual void show_topic(const QString& /*topic*/) {}     // Help
+  virtual void focus_search() {}                           // Ctrl+F
 
  private:
   AppContext& context_;

@@ -15,10 +15,12 @@ constexpr std::array<unsigned, 10> kDarkSeries = {0x56B4E9, 0xE69F00, 0x1FC99A, 
                                                   0x7DA7FF, 0xC3A6FF, 0xB4BEC8, 0xFF9B73, 0x8BD17C};
 // By Role: weight, master, gradient, optimizer state, activation, scratch, logits, batch, metric, KV cache,
 // table. Persistent ones are blues and greens, those of the step oranges.
-constexpr std::array<unsigned, kRoleCount> kLightRoles = {0x2166AC, 0x4393C3, 0x1B9E77, 0x74B78D, 0xE08214, 0xF2B46C,
-                                                          0xB2478C, 0x8C8C8C, 0xA6A6A6, 0x7B5AA6, 0xBDBDBD};
-constexpr std::array<unsigned, kRoleCount> kDarkRoles = {0x4A90D9, 0x79B8EA, 0x2FB58D, 0x8FD0A6, 0xF09A3E, 0xF7C58B,
-                                                         0xD678B4, 0x9AA3AC, 0x838C95, 0xA68BD1, 0x6C757E};
+constexpr std::array<unsigned, kRoleCount> kLightRoles = {0x2166AC, 0x4393C3, 0x1B9E77, 0x74B78D,
+                                                          0xE08214, 0xF2B46C, 0xB2478C, 0x8C8C8C,
+                                                          0xA6A6A6, 0x7B5AA6, 0xBDBDBD};
+constexpr std::array<unsigned, kRoleCount> kDarkRoles = {0x4A90D9, 0x79B8EA, 0x2FB58D, 0x8FD0A6,
+                                                         0xF09A3E, 0xF7C58B, 0xD678B4, 0x9AA3AC,
+                                                         0x838C95, 0xA68BD1, 0x6C757E};
 
 template <std::size_t size>
 std::array<QColor, size> colors_of(const std::array<unsigned, size>& values) {

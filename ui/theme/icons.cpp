@@ -19,11 +19,14 @@ struct Outline {
 };
 
 constexpr std::array kOutlines = std::to_array<Outline>({
-    {"new", "M 4 6 H 10 M 14 6 H 20 M 4 12 H 6 M 10 12 H 20 M 4 18 H 13 M 17 18 H 20 O 12 6 2 O 8 12 2 O 15 18 2"},
+    {"new",
+     "M 4 6 H 10 M 14 6 H 20 M 4 12 H 6 M 10 12 H 20 M 4 18 H 13 M 17 18 H 20 O 12 6 2 O 8 12 2 O 15 18 2"},
     {"run", "M 3 4 V 20 H 21 M 6 7 C 9 16 12 16 20 17"},
     {"runs", "M 3 4 V 20 H 21 M 6 6 C 9 13 13 14 20 14 M 6 11 C 10 16 14 17 20 17.5"},
     {"data", "M 4 6 C 4 3 20 3 20 6 C 20 9 4 9 4 6 V 18 C 4 21 20 21 20 18 V 6 M 4 12 C 4 15 20 15 20 12"},
-    {"system", "R 6 6 12 12 2 R 9.5 9.5 5 5 1 M 9 2.5 V 6 M 15 2.5 V 6 M 9 18 V 21.5 M 15 18 V 21.5 M 2.5 9 H 6 M 2.5 15 H 6 M 18 9 H 21.5 M 18 15 H 21.5"},
+    {"system",
+     "R 6 6 12 12 2 R 9.5 9.5 5 5 1 M 9 2.5 V 6 M 15 2.5 V 6 M 9 18 V 21.5 M 15 18 V 21.5 M 2.5 9 H 6 M 2.5 "
+     "15 H 6 M 18 9 H 21.5 M 18 15 H 21.5"},
     {"help", "O 12 12 9 M 9 9.5 C 9 5.5 15 5.5 15 9.5 C 15 12 12 12 12 14.2", "O 12 17.2 1.1"},
     {"undo", "M 8 5 L 4 9 L 8 13 M 4 9 H 14 C 22 9 22 19 14 19 H 9"},
     {"redo", "M 16 5 L 20 9 L 16 13 M 20 9 H 10 C 2 9 2 19 10 19 H 15"},
@@ -49,7 +52,8 @@ constexpr std::array kOutlines = std::to_array<Outline>({
     {"error", "O 12 12 9 M 12 7 V 13", "O 12 16.5 1.1"},
     {"info", "O 12 12 9 M 12 11 V 17", "O 12 7.5 1.1"},
     {"bell", "M 6 17 V 10.5 C 6 3 18 3 18 10.5 V 17 L 20 18.5 H 4 Z M 10 21 H 14 M 12 4.5 V 3"},
-    {"refresh", "M 19.5 8 C 16 2.5 7 3 5 10 M 19.5 4 V 8.5 H 15 M 4.5 16 C 8 21.5 17 21 19 14 M 4.5 20 V 15.5 H 9"},
+    {"refresh",
+     "M 19.5 8 C 16 2.5 7 3 5 10 M 19.5 4 V 8.5 H 15 M 4.5 16 C 8 21.5 17 21 19 14 M 4.5 20 V 15.5 H 9"},
     {"tag", "M 3.5 4 H 12 L 21 13 L 13 21 L 3.5 12 Z", "O 8 8.3 1.4"},
     {"trash", "M 4 7 H 20 M 9 7 V 4 H 15 V 7 M 6 7 L 7 20.5 H 17 L 18 7 M 10 10.5 V 17 M 14 10.5 V 17"},
     {"archive", "R 3 4 18 5 1 M 5 9 V 20 H 19 V 9 M 10 13 H 14"},
@@ -71,7 +75,8 @@ constexpr std::array kOutlines = std::to_array<Outline>({
 });
 
 const Outline* find_outline(const QString& name) {
-  const auto found = std::ranges::find_if(kOutlines, [&](const Outline& o) { return name == QLatin1String(o.name); });
+  const auto found =
+      std::ranges::find_if(kOutlines, [&](const Outline& o) { return name == QLatin1String(o.name); });
   return found == kOutlines.end() ? nullptr : &*found;
 }
 
@@ -85,7 +90,9 @@ class OutlineEngine : public QIconEngine {
 
   void paint(QPainter* painter, const QRect& rect, QIcon::Mode mode, QIcon::State state) override {
     const Colors& colors = theme_.colors();
-    QColor color = mode == QIcon::Selected ? colors.accent_text : state == QIcon::On ? colors.accent : colors.text;
+    QColor color = mode == QIcon::Selected ? colors.accent_text
+                   : state == QIcon::On    ? colors.accent
+                                           : colors.text;
     if (mode == QIcon::Disabled) {
       color = colors.muted;
       color.setAlphaF(0.5F);
@@ -160,7 +167,8 @@ QIcon make_icon(const Theme& theme, const QString& name) {
 
 QStringList icon_names() {
   QStringList names;
-  std::ranges::transform(kOutlines, std::back_inserter(names), [](const Outline& o) { return QString::fromLatin1(o.name); });
+  std::ranges::transform(kOutlines, std::back_inserter(names),
+                         [](const Outline& o) { return QString::fromLatin1(o.name); });
   return names;
 }
 
@@ -177,7 +185,8 @@ QIcon application_icon() {
     painter.drawRoundedRect(QRectF(1, 1, 22, 22), 5, 5);
     // The falling loss curve is the turned profile, mirrored at the axis of rotation.
     painter.setBrush(QColor(0x6C, 0xB8, 0xFF));
-    painter.drawPath(icon_path(QStringLiteral("M 4 5 C 8 10.2 13 10.6 20 10.8 L 20 13.2 C 13 13.4 8 13.8 4 19 Z")));
+    painter.drawPath(
+        icon_path(QStringLiteral("M 4 5 C 8 10.2 13 10.6 20 10.8 L 20 13.2 C 13 13.4 8 13.8 4 19 Z")));
     painter.setPen(QPen(QColor(0xFF, 0xC1, 0x4D), 1.2, Qt::SolidLine, Qt::RoundCap));
     painter.drawLine(QPointF(4, 12), QPointF(20, 12));
     painter.end();

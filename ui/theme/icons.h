@@ -17,8 +17,8 @@ QIcon make_icon(const Theme& theme, const QString& name);
 // Names there are, for tests and the picture sheet.
 QStringList icon_names();
 
-// Reads an outline: M x y, L x y, H x, V y, C x1 y1 x2 y2 x y, Z as in SVG (absolute only), and O cx cy r for a
-// circle, R x y w h r for a rounded rectangle. An unknown letter ends the path there.
+// Reads an outline: M x y, L x y, H x, V y, C x1 y1 x2 y2 x y, Z as in SVG (absolute only), and O cx cy r for
+// a circle, R x y w h r for a rounded rectangle. An unknown letter ends the path there.
 QPainterPath icon_path(const QString& outline);
 
 // The program's own icon: a lathe's headstock with a turned profile, in its own colours.

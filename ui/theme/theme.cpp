@@ -35,7 +35,8 @@ QPalette palette_of(const Colors& c) {
   palette.setColor(QPalette::Shadow, c.border.darker(160));
   QColor faint = c.muted;
   faint.setAlphaF(0.65F);
-  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::HighlightedText}) {
+  for (const auto role :
+       {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::HighlightedText}) {
     palette.setColor(QPalette::Disabled, role, faint);
   }
   palette.setColor(QPalette::Disabled, QPalette::Highlight, c.border);

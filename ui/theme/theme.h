@@ -1,5 +1,5 @@
-// The look of the window: Fusion with a light and a dark palette of our own, an 8-pixel grid, three font sizes,
-// icons that follow the palette. One object, handed down in AppContext.
+// The look of the window: Fusion with a light and a dark palette of our own, an 8-pixel grid, three font
+// sizes, icons that follow the palette. One object, handed down in AppContext.
 #pragma once
 
 #include <QColor>
@@ -17,10 +17,10 @@ class QApplication;
 namespace lathe::ui {
 
 struct Colors {
-  QColor window;       // behind everything
-  QColor surface;      // cards, lists, editors
-  QColor raised;       // hovered rows, headers
-  QColor border;       // hairlines
+  QColor window;   // behind everything
+  QColor surface;  // cards, lists, editors
+  QColor raised;   // hovered rows, headers
+  QColor border;   // hairlines
   QColor text;
   QColor muted;        // labels, units, hints: still 4.5:1 against surface
   QColor accent;       // selection, links, focus, the primary button
@@ -28,12 +28,12 @@ struct Colors {
   QColor good;
   QColor warning;
   QColor bad;
-  QColor good_tint;     // backgrounds behind such texts
+  QColor good_tint;  // backgrounds behind such texts
   QColor warning_tint;
   QColor bad_tint;
-  std::array<QColor, 10> series;                // runs and curves: Okabe-Ito's colour-blind-safe hues first
-  std::array<QColor, kRoleCount> role;          // memory by role
-  QColor overhead, others, free_memory;         // context and libraries; other programs; nothing
+  std::array<QColor, 10> series;         // runs and curves: Okabe-Ito's colour-blind-safe hues first
+  std::array<QColor, kRoleCount> role;   // memory by role
+  QColor overhead, others, free_memory;  // context and libraries; other programs; nothing
 };
 
 class Theme : public QObject {
@@ -51,8 +51,8 @@ class Theme : public QObject {
   // by itself. An unknown name gives a plain square, which a test looks for.
   QIcon icon(const QString& name) const;
 
-  static QFont title_font();    // page titles
-  static QFont heading_font();  // card titles
+  static QFont title_font();             // page titles
+  static QFont heading_font();           // card titles
   static QFont number_font(int points);  // big figures, digits of one width
   static QFont mono_font();
 

@@ -80,8 +80,9 @@ EmptyState::EmptyState(const Theme& theme, const QString& icon, const QString& t
   layout->setSpacing(2 * Theme::grid);
   auto* picture = new QLabel;
   picture->setPixmap(theme.icon(icon).pixmap(QSize(48, 48), QIcon::Disabled));
-  connect(&theme, &Theme::changed, picture,
-          [picture, &theme, icon] { picture->setPixmap(theme.icon(icon).pixmap(QSize(48, 48), QIcon::Disabled)); });
+  connect(&theme, &Theme::changed, picture, [picture, &theme, icon] {
+    picture->setPixmap(theme.icon(icon).pixmap(QSize(48, 48), QIcon::Disabled));
+  });
   title_->setFont(Theme::heading_font());
   title_->setAlignment(Qt::AlignCenter);
   title_->setWordWrap(true);
@@ -103,7 +104,8 @@ void EmptyState::set_text(const QString& title, const QString& text) {
   text_->setText(text);
 }
 
-ElidedLabel::ElidedLabel(const QString& text, Qt::TextElideMode mode, QWidget* parent) : QWidget(parent), mode_(mode) {
+ElidedLabel::ElidedLabel(const QString& text, Qt::TextElideMode mode, QWidget* parent)
+    : QWidget(parent), mode_(mode) {
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   set_text(text);
 }

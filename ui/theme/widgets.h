@@ -59,7 +59,8 @@ class EmptyState : public QWidget {
 class ElidedLabel : public QWidget {
   Q_OBJECT
  public:
-  explicit ElidedLabel(const QString& text = {}, Qt::TextElideMode mode = Qt::ElideMiddle, QWidget* parent = nullptr);
+  explicit ElidedLabel(const QString& text = {}, Qt::TextElideMode mode = Qt::ElideMiddle,
+                       QWidget* parent = nullptr);
   void set_text(const QString& text);
   QString text() const { return text_; }
   QSize sizeHint() const override;

@@ -1,0 +1,84 @@
+#include "ui/forms/assessment.h"
+
+#include <algorithm>
+
+#include "core/config/validate.h"
+#include "core/platform/files.h"
+#include "core/platform/process.h"
+#include "core/program/auto_settings.h"
+#include "core/program/gpu_table.h"
+#include "core/program/program_builder.h"
+
+namespace lathe::ui {
+
+std::vector<DeviceChoice> device_choices(const BackendRegistry& registry) {
+  std::vector<DeviceChoice> choices;
+  std::string own_gpu;
+  for (const BackendEntry& entry : registry) {
+    if (!entry.backend) continue;
+    const DeviceInfo info = entry.backend->device();
+    DeviceChoice choice;
+    choice.name = info.name + ", " + bytes_text(info.total_bytes);
+    choice.target = info.target;
+    choice.total_bytes = info.total_bytes;
+    choice.others_bytes = std::max<int64_t>(0, info.total_bytes - info.free_bytes);
+    choice.here = true;
+    if (const GpuEntry* gpu = find_gpu(info.name); gpu && choice.gpu()) {
+      choice.bf16_tflops = gpu->bf16_tflops;
+      own_gpu = gpu->name;
+    }
+    choices.push_back(std::move(choice));
+  }
+  for (const GpuEntry& gpu : gpu_table()) {
+    if (gpu.name == own_gpu) continue;
+    DeviceChoice choice;
+    choice.name = std::string(gpu.name) + ", " + bytes_text(gpu.memory_bytes);
+    choice.target = gpu.target();
+    choice.total_bytes = gpu.memory_bytes;
+    choice.bf16_tflops = gpu.bf16_tflops;
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+int64_t budget_bytes(const RunConfig& config, const DeviceChoice& device) {
+  if (!config.memory.vram_budget.automatic) return config.memory.vram_budget.value;
+  const int64_t margin = device.gpu() ? config.memory.vram_margin : 0;
+  return std::max<int64_t>(1, device.total_bytes - device.others_bytes - margin);
+}
+
+EstimateRequest estimate_request(const RunConfig& config, const DeviceChoice& device) {
+  EstimateRequest request;
+  request.target = device.target;
+  request.budget_bytes = budget_bytes(config, device);
+  request.overhead_bytes = device.overhead_bytes;
+  return request;
+}
+
+Assessment assess(const RunConfig& config, const DeviceChoice& device) {
+  const double begin = monotonic_seconds();
+  require_valid(config, Purpose::Estimate);
+  Assessment result;
+  result.device = device;
+  result.config = config;
+  const EstimateRequest request = estimate_request(config, device);
+  result.budget = request.budget_bytes;
+  result.resolved = resolve_auto(config, request);
+  const StepProgram program =
+      build_step_program(result.resolved, training_options(result.resolved, request.target));
+  const MemoryPlan plan = plan_memory(program);
+  result.estimate = estimate(result.resolved, program, plan, request);
+  const SequenceId peak = result.estimate.peak.sequence;
+  const std::vector<int64_t> live = live_bytes(program, peak);
+  const std::vector<Op>& ops = program.sequence(peak).ops;
+  result.live.reserve(live.size());
+  result.op_names.reserve(live.size());
+  for (size_t i = 0; i < live.size(); ++i) {
+    result.live.push_back({live[i], ops[i].phase});
+    result.op_names.push_back(describe(ops[i]));
+  }
+  result.milliseconds = (monotonic_seconds() - begin) * 1e3;
+  return result;
+}
+
+}  // namespace lathe::ui
