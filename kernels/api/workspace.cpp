@@ -50,6 +50,14 @@ int64_t gradient_norm(const StepProgram& program, const Op& op) {
   return chunks * 8;
 }
 
+// Split-K partial sums: up to 16 FP32 copies of the result, between 1 MiB (what other kernels keep) and 32
+// MiB (cuBLASLt's advice for Hopper and Blackwell).
+int64_t gemm(const StepProgram& program, const Op& op) {
+  const int out = slot_count(op.kind) - 1;  // the result is each kind's last operand
+  const int64_t bytes = 16 * program.tensor(op.tensor(out)).elements() * 4;
+  return std::clamp(rounded_up(bytes, 256), int64_t{1} << 20, int64_t{32} << 20);
+}
+
 int64_t cuda_workspace(const ExecutionTarget& target, const StepProgram& program, const Op& op) {
   const auto last_dim = [&](int slot) {
     const Shape& shape = program.tensor(op.tensor(slot)).shape;
@@ -59,7 +67,7 @@ int64_t cuda_workspace(const ExecutionTarget& target, const StepProgram& program
     case OpKind::Linear:
     case OpKind::LinearBackwardInput:
     case OpKind::LinearBackwardWeight:
-      return int64_t{32} << 20;  // cuBLASLt's advice for Hopper and Blackwell; split-K partial sums live here
+      return gemm(program, op);
     case OpKind::RmsNormBackward:
       return int64_t{512} * last_dim(slot::RmsNormBackward::X) * 4;  // weight gradients of up to 512 blocks
     case OpKind::QkNormBackward:
