@@ -54,6 +54,8 @@ template <int kRows, int kColumns, int kThreads>
 __device__ __forceinline__ void load_tile(uint32_t target, const __nv_bfloat16* source, int64_t row_stride,
                                           int first_row, int rows, int columns) {
   using Layout = Tile<kColumns>;
+  const __nv_bfloat16* const tile = source + first_row * row_stride;
+  const int pitch = static_cast<int>(row_stride);  // a tile spans less than 2^31 elements
   constexpr int kPieces = kRows * Layout::kChunks;
 #pragma unroll
   for (int base = 0; base < kPieces; base += kThreads) {
@@ -62,8 +64,8 @@ __device__ __forceinline__ void load_tile(uint32_t target, const __nv_bfloat16* 
     const int row = piece / Layout::kChunks;
     const int chunk = piece % Layout::kChunks;
     const bool valid = first_row + row < rows && chunk * 8 < columns;
-    const __nv_bfloat16* from = valid ? source + (first_row + row) * row_stride + chunk * 8 : source;
-    copy_async_16(target + Layout::offset(row, chunk), from, valid);
+    copy_async_16(target + Layout::offset(row, chunk), valid ? tile + row * pitch + chunk * 8 : source,
+                  valid);
   }
 }
 
@@ -109,8 +111,7 @@ __device__ __forceinline__ void load_b_transposed(uint32_t (&b)[4], uint32_t bas
 // acc[16,8] += A[16,16] · B[16,8]
 __device__ __forceinline__ void multiply_add(float (&acc)[4], const uint32_t (&a)[4], uint32_t b0,
                                              uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
       "{%0,%1,%2,%3};"
       : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));

@@ -54,45 +54,6 @@ struct BackwardParameters {
   float scale, scale_log2;
 };
 
-// The (head of the group, query tile) pairs a key block meets, in its wave's direction, without tiles whose
-// documents all begin after the block.
-struct TileWalk {
-  const int32_t* first_block;  // of this batch row
-  int block, first, last, step, group;
-  int head = 0;
-  int tile = 0;
-
-  __device__ __forceinline__ TileWalk(const AttentionOrder& order, const int32_t* first_block_of,
-                                      int key_block, bool upwards)
-      : first_block(first_block_of),
-        block(key_block),
-        first(upwards ? order.first_tile(key_block) : order.tiles - 1),
-        last(upwards ? order.tiles - 1 : order.first_tile(key_block)),
-        step(upwards ? 1 : -1),
-        group(order.group),
-        tile(first) {
-    skip_unseen();
-  }
-  __device__ __forceinline__ bool done() const { return head == group; }
-  __device__ __forceinline__ void advance() {
-    move();
-    skip_unseen();
-  }
-
- private:
-  __device__ __forceinline__ void move() {
-    if (tile == last) {
-      tile = first;
-      ++head;
-    } else {
-      tile += step;
-    }
-  }
-  __device__ __forceinline__ void skip_unseen() {
-    while (head < group && first_block[tile] > block) move();
-  }
-};
-
 template <int kHeadDim>
 __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
     backward_kernel(const __grid_constant__ BackwardParameters p) {
@@ -130,7 +91,8 @@ __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
   const __nv_bfloat16* d_o = p.d_o + (batch_row * p.heads + kv_head * p.order.group) * p.head_dim;
   const __nv_bfloat16* k = p.k + batch_row * p.k_stride + kv_head * p.head_dim;
   const __nv_bfloat16* v = p.v + batch_row * p.v_stride + kv_head * p.head_dim;
-  const int32_t* first_block = p.workspace.first_block + batch * p.order.tiles;
+  const int32_t* first_block =
+      p.document_start == nullptr ? nullptr : p.workspace.first_block + batch * p.order.tiles;
   const int64_t counters = p.workspace.padded_context / kSmallestTile;
 
   auto load_stage = [&](int stage, int head, int tile) {
@@ -182,15 +144,27 @@ __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
     float dv[Shape::kColumns / 8][4] = {};
     TileWalk walk(p.order, first_block, block, AttentionOrder::upwards(wave));
     if (!walk.done()) load_stage(0, walk.head, walk.tile);
-    uint32_t* counter = nullptr;
-    Turn turn;
+    uint32_t* counter = nullptr;  // of the tile in work, and of the one before it
+    uint32_t* last_counter = nullptr;
+    int last_rank = 0;
+    Turn mine;
     for (int stage = 0; !walk.done(); stage ^= 1) {
       const int head = walk.head;
       const int tile = walk.tile;
       wait_copies();
       __syncthreads();  // the tile has landed; everybody is done with the other stage, dS, and dQ of the last
                         // tile
-      if (threadIdx.x == 0 && counter != nullptr) pass_turn(counter, turn.rank);
+      last_counter = counter;
+      last_rank = mine.rank;
+      counter = p.workspace.turn + (head_row + head) * counters + tile;
+      if (warp == 0) {
+        const int last_key = min(tile * kBM + kBM, p.context) - 1;
+        const Turn turn = find_turn(p.order, block, head, tile, walk.first_seen(), last_key / kBN, lane);
+        if (lane == 0) {
+          turn_data[0] = turn.rank;
+          turn_data[1] = turn.count;
+        }
+      }
       walk.advance();
       if (!walk.done()) load_stage(stage ^ 1, walk.head, walk.tile);
 
@@ -290,18 +264,11 @@ __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
           }
         }
       }
-      if (warp == 0) {
-        const int last_block = min(tile_query + kBM, p.context) - 1;
-        turn = find_turn(p.order, block, head, tile, first_block[tile], last_block / kBN, lane);
-        counter = p.workspace.turn + (head_row + head) * counters + tile;
-        if (lane == 0) {
-          turn_data[0] = turn.rank;
-          turn_data[1] = turn.count;
-          await_turn(counter, turn.rank);
-        }
-        __syncwarp();
-      }
-      __syncthreads();  // dS is complete, and it is this block's turn at the dQ tile
+      // The last contribution has long reached L2, so that passing it on costs no wait here.
+      if (threadIdx.x == kThreads - 1 && last_counter != nullptr) pass_turn(last_counter, last_rank);
+      __syncthreads();  // dS and the turn are complete
+      mine = {turn_data[0], turn_data[1]};
+      const uint32_t seen = peek_turn(counter);
 
       if (live) {
 #pragma unroll
@@ -338,7 +305,7 @@ __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
           if (d + 1 < Shape::kDqTiles) multiply_add(dq[d + 1], a, b[2], b[3]);
         }
       }
-      const Turn mine{turn_data[0], turn_data[1]};
+      finish_turn(counter, mine.rank, seen);
       float* const sums = p.workspace.dq +
                           ((head_row + head) * p.workspace.padded_context + tile_query) * kHeadDim +
                           row_group * 16 * kHeadDim + lane;
@@ -374,7 +341,7 @@ __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
       }
     }
     __syncthreads();  // the last dQ contribution is issued, K and the stages are free
-    if (threadIdx.x == 0 && counter != nullptr) pass_turn(counter, turn.rank);
+    if (threadIdx.x == kThreads - 1 && counter != nullptr) pass_turn(counter, mine.rank);
 
 #pragma unroll
     for (int r = 0; r < 2; ++r) {

@@ -23,6 +23,12 @@ struct AttentionOrder {
   int tiles_per_block = 1;  // BN / BM
   int slots = 1;            // thread blocks of one head pair
   int group = 1;            // query heads of one key/value head
+  float inverse_slots = 1;  // integer division is slow on a GPU; exact for fewer than 2^21 blocks
+
+  LATHE_HOST_DEVICE void set_slots(int count) {
+    slots = count;
+    inverse_slots = 1.0f / static_cast<float>(count);
+  }
 
   // Key block of a slot's wave; at or past `blocks` where the wave is short.
   LATHE_HOST_DEVICE int block(int slot, int wave) const {
@@ -43,7 +49,7 @@ struct AttentionOrder {
 
   // Tick at which key block `block_index` meets query tile `tile` of head `head` (0..group-1) of the pair.
   LATHE_HOST_DEVICE int tick(int block_index, int head, int tile) const {
-    const int wave = block_index / slots;
+    const int wave = static_cast<int>((static_cast<float>(block_index) + 0.5f) * inverse_slots);
     const int rest = block_index - wave * slots;
     const int slot = (wave & 1) != 0 ? slots - 1 - rest : rest;
     const int first = first_tile(block_index);
@@ -74,9 +80,10 @@ struct AttentionOrder {
 inline AttentionOrder fastest_order(AttentionOrder order, int pairs, int resident) {
   const int room = resident / pairs;
   const int most = room < order.blocks ? room : order.blocks;
-  order.slots = 1;
+  order.set_slots(1);
   AttentionOrder best = order;
-  for (order.slots = 2; order.slots <= most; ++order.slots) {
+  for (int slots = 2; slots <= most; ++slots) {
+    order.set_slots(slots);
     if (order.length() < best.length()) best = order;
   }
   return best;

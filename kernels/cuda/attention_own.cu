@@ -41,11 +41,11 @@ bool aligned(const void* pointer) {
 }
 
 void check_view(const char* name, const void* data, int64_t row_stride, int64_t columns, DType dtype) {
-  if (data == nullptr || !aligned(data) || row_stride < columns ||
+  if (data == nullptr || !aligned(data) || row_stride < columns || row_stride >= 1 << 23 ||
       row_stride * dtype_bytes(dtype) % 16 != 0) {
     refuse(std::string("a view of ") + name +
                " that is null, not aligned to 16 bytes or narrower than its heads",
-           "Pass rows of at least heads x head_dim elements that each start on 16 bytes.");
+           "Pass rows of at least heads x head_dim and less than 2^23 elements that each start on 16 bytes.");
   }
 }
 
@@ -87,8 +87,12 @@ AttentionKernel resolve(AttentionKernel kernel, const AttentionShape& shape, DTy
                     std::string(dtype_name(dtype)) + ".",
                 "Let the kernel be chosen automatically.");
   }
-  if (kernel == AttentionKernel::Wgmma) {
-    throw Error(ErrorCode::Unsupported, "This build has no wgmma attention kernel.", "Choose mma_sync.");
+  if (kernel == AttentionKernel::Wgmma && !attention::wgmma_available(shape)) {
+    throw Error(
+        ErrorCode::Unsupported,
+        "The wgmma attention kernel does not run here: it needs a Hopper GPU, a build for sm_90a and a head "
+        "dim that pads to 64, 112 or 128.",
+        "Let the kernel be chosen automatically.");
   }
   return kernel;
 }
@@ -119,7 +123,7 @@ AttentionKernel choose_attention_kernel(const AttentionShape& shape, DType dtype
                     std::to_string(capability / 10) + "." + std::to_string(capability % 10) + ".",
                 "Train in fp32, or use an RTX 30 series card or newer.");
   }
-  return AttentionKernel::MmaSync;
+  return attention::wgmma_available(shape) ? AttentionKernel::Wgmma : AttentionKernel::MmaSync;
 }
 
 size_t attention_workspace_bytes(const AttentionShape& shape, DType dtype) {
@@ -132,6 +136,8 @@ void attention_forward(const AttentionForwardCall& call, CUstream_st* stream, At
   switch (resolve(kernel, call.shape, call.dtype)) {
     case AttentionKernel::Fp32:
       return attention::forward_fp32(call, stream);
+    case AttentionKernel::Wgmma:
+      return attention::forward_wgmma(call, stream);
     default:
       return attention::forward_mma(call, stream);
   }
@@ -148,6 +154,8 @@ void attention_backward(const AttentionBackwardCall& call, CUstream_st* stream, 
   switch (resolve(kernel, call.shape, call.dtype)) {
     case AttentionKernel::Fp32:
       return attention::backward_fp32(call, stream);
+    case AttentionKernel::Wgmma:
+      return attention::backward_wgmma(call, stream);
     default:
       return attention::backward_mma(call, stream);
   }
@@ -177,6 +185,7 @@ Workspace cut_workspace(const AttentionShape& s, DType dtype, void* base) {
   w.dq = static_cast<float*>(take(rows * compiled_head_dim(s.head_dim)));
   w.turn = static_cast<uint32_t*>(take(rows / kSmallestTile));
   w.first_block = static_cast<int32_t*>(take(s.batch * w.padded_context / kSmallestTile));
+  w.first_key = static_cast<int32_t*>(take(s.batch * w.padded_context));
   w.ticket = static_cast<uint32_t*>(take(1));
   return w;
 }

@@ -48,6 +48,11 @@ __global__ void __launch_bounds__(kRows* kLanesPerRow)
   if (lane == 0) {
     const int64_t at = head_row * workspace.padded_context + t;
     workspace.delta[at] = t < context ? sum : 0.f;
+    if (head == 0) {
+      const int32_t* starts =
+          document_start == nullptr ? nullptr : document_start + static_cast<int64_t>(batch) * context;
+      workspace.first_key[batch * workspace.padded_context + t] = t < context ? first_key(starts, t) : 0;
+    }
     workspace.lse_log2[at] = t < context ? lse[head_row * context + t] * kLog2E : __int_as_float(0x7f800000);
   }
   if (threadIdx.x == 0) {

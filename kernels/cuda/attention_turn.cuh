@@ -1,5 +1,6 @@
-// Turns at a dq tile: a thread block adds its contribution when its number, its rank in AttentionOrder among
-// the key blocks that reach the tile, comes up. Counters live in global memory; they only ever grow.
+// A backward pass over query tiles: which tiles a key block walks, and turns at their dq. A thread block adds
+// its contribution when its number, its rank in AttentionOrder among the key blocks that reach the tile,
+// comes up. Counters live in global memory; they only ever grow.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,49 @@
 #include "kernels/cuda/attention_order.cuh"
 
 namespace lathe::attention {
+
+// The (head of the group, query tile) pairs a key block meets, in its wave's direction, without tiles whose
+// documents all begin after the block.
+struct TileWalk {
+  const int32_t*
+      first_block;  // of this batch row; null without documents, when every tile sees every block before it
+  int block, first, last, step, group;
+  int head = 0;
+  int tile = 0;
+
+  __device__ __forceinline__ TileWalk(const AttentionOrder& order, const int32_t* first_block_of,
+                                      int key_block, bool upwards)
+      : first_block(first_block_of),
+        block(key_block),
+        first(upwards ? order.first_tile(key_block) : order.tiles - 1),
+        last(upwards ? order.tiles - 1 : order.first_tile(key_block)),
+        step(upwards ? 1 : -1),
+        group(order.group),
+        tile(first) {
+    skip_unseen();
+  }
+  __device__ __forceinline__ bool done() const { return head == group; }
+  // The first key block this tile sees.
+  __device__ __forceinline__ int first_seen() const { return first_block == nullptr ? 0 : first_block[tile]; }
+  __device__ __forceinline__ void advance() {
+    move();
+    skip_unseen();
+  }
+
+ private:
+  __device__ __forceinline__ void move() {
+    if (tile == last) {
+      tile = first;
+      ++head;
+    } else {
+      tile += step;
+    }
+  }
+  __device__ __forceinline__ void skip_unseen() {
+    if (first_block == nullptr) return;
+    while (head < group && first_block[tile] > block) move();
+  }
+};
 
 // A contribution's place: `rank` others come before it, `count` there are in all.
 struct Turn {
@@ -35,15 +79,33 @@ __device__ __forceinline__ void await_turn(const uint32_t* counter, int rank) {
   } while (seen != static_cast<uint32_t>(rank));
 }
 
+// The same in halves, for a thread that would rather work than wait: start early with peek_turn, end with
+// finish_turn just before the contribution. Relaxed is enough because what follows touches dq at L2 only,
+// with instructions that depend on the counter's value.
+__device__ __forceinline__ uint32_t peek_turn(const uint32_t* counter) {
+  uint32_t seen;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
+  return seen;
+}
+__device__ __forceinline__ void finish_turn(const uint32_t* counter, int rank, uint32_t seen) {
+  while (seen != static_cast<uint32_t>(rank)) seen = peek_turn(counter);
+}
+
 // One thread, after a barrier behind the block's writes, lets the next contribution in.
 __device__ __forceinline__ void pass_turn(uint32_t* counter, int rank) {
-  __threadfence();
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(counter), "r"(rank + 1) : "memory");
 }
 
 // Sums at L2 without waiting for the result; exact order is the caller's business.
 __device__ __forceinline__ void add_to_global(float* at, float value) {
   asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(at), "f"(value) : "memory");
+}
+
+// The same for four neighbours (sm_90 and later).
+__device__ __forceinline__ void add_to_global(float* at, const float (&v)[4]) {
+  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at), "f"(v[0]), "f"(v[1]),
+               "f"(v[2]), "f"(v[3])
+               : "memory");
 }
 
 }  // namespace lathe::attention
