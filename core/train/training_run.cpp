@@ -134,6 +134,7 @@ void allocate_model(PreparedModel& model, const BackendRegistry& registry, const
   PrepareOptions options;
   options.threads = static_cast<int>(model.config.run.threads);
   options.kernel_selection = request.kernel_selection;
+  options.graphs = request.graphs;
   options.cache_folder = to_utf8(request.cache_folder);
   model.executable = backend.prepare(model.program, model.plan, options);
   write_constants(model.program, *model.executable, model.config.model.rope_theta);

@@ -1,0 +1,187 @@
+#include "core/experiment/benchmark.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "core/config/derived.h"
+#include "core/platform/process.h"
+#include "core/program/gpu_table.h"
+#include "core/train/model_state.h"
+#include "core/train/update_feed.h"
+
+namespace lathe {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point a, Clock::time_point b) {
+  return std::chrono::duration<double>(b - a).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+void write_scalars(const StepProgram& program, Executable& executable, const RunConfig& config,
+                   int64_t step) {
+  std::vector<float> values(kStepScalarCount, 0.0f);
+  const auto set = [&](StepScalar scalar, double value) {
+    values[static_cast<size_t>(scalar)] = static_cast<float>(value);
+  };
+  const double t = static_cast<double>(step);
+  set(StepScalar::InvValidTokens, 1.0 / static_cast<double>(tokens_per_update(config)));
+  set(StepScalar::LearningRate, config.schedule.lr * std::min(t / 100, 1.0));
+  set(StepScalar::BiasCorrection1, 1 - std::pow(config.optimizer.beta1, t));
+  set(StepScalar::BiasCorrection2, 1 - std::pow(config.optimizer.beta2, t));
+  set(StepScalar::MaxGradNorm, config.optimizer.clip);
+  set(StepScalar::RandomLow, t);
+  executable.write(program.ports.scalars, std::as_bytes(std::span(values)));
+}
+
+}  // namespace
+
+void write_random_batch(const StepProgram& program, Executable& executable, int64_t vocab, uint64_t seed) {
+  const ProgramPorts& ports = program.ports;
+  const auto rows = static_cast<size_t>(program.tensor(ports.tokens).elements());
+  std::mt19937_64 random(seed);
+  std::vector<int32_t> tokens(rows), targets(rows), order;
+  for (size_t i = 0; i < rows; ++i) {
+    tokens[i] = static_cast<int32_t>(random() % static_cast<uint64_t>(vocab));
+    targets[i] = static_cast<int32_t>(random() % static_cast<uint64_t>(vocab));
+  }
+  sort_rows_by_token(tokens, order);
+  const auto write = [&](TensorId tensor, const std::vector<int32_t>& ids) {
+    executable.write(tensor, std::as_bytes(std::span(ids)));
+  };
+  write(ports.tokens, tokens);
+  write(ports.targets, targets);
+  if (ports.token_order != kNone) write(ports.token_order, order);
+  if (ports.document_start != kNone) write(ports.document_start, std::vector<int32_t>(rows, 0));
+}
+
+BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& registry,
+                              const BenchmarkRequest& request) {
+  BenchmarkResult result;
+  PrepareRequest prepare;
+  prepare.cache_folder = request.cache_folder;
+  prepare.graphs = request.graphs;
+  const auto begin = Clock::now();
+  PreparedModel model = plan_model(config, registry, prepare);
+  allocate_model(model, registry, prepare);
+  Executable& executable = *model.executable;
+  initialise_weights(model.program, executable, model.config.run.seed);
+  result.prepare_s = seconds_between(begin, Clock::now());
+
+  const ProgramPorts& ports = model.program.ports;
+  const TensorId fetch[] = {ports.loss_sums};
+  const int64_t accumulation = model.config.batch.accumulation;
+  std::vector<double> totals, micro_times, update_times;
+  int64_t step = 0;
+  std::vector<std::byte> raw(static_cast<size_t>(model.program.tensor(ports.loss_sums).bytes()));
+
+  // As the trainer does it: two micro-steps ahead of the device, metrics read behind the next one's first.
+  struct Open {
+    Ticket last_micro, update;
+  };
+  std::optional<Open> open;
+  Clock::time_point previous = Clock::now();
+  const auto finish = [&] {
+    executable.wait(open->last_micro);
+    const auto micro_end = Clock::now();
+    executable.wait(open->update, raw);
+    const auto end = Clock::now();
+    micro_times.push_back(seconds_between(previous, micro_end));
+    update_times.push_back(seconds_between(micro_end, end));
+    totals.push_back(seconds_between(previous, end));
+    previous = end;
+    open.reset();
+  };
+  const auto update = [&] {
+    std::vector<Ticket> micro;
+    write_scalars(model.program, executable, model.config, ++step);
+    for (int64_t i = 0; i < accumulation; ++i) {
+      write_random_batch(model.program, executable, model.config.model.vocab,
+                         static_cast<uint64_t>(step * 1000 + i));
+      micro.push_back(executable.run(i == 0 ? SequenceId::MicroFirst : SequenceId::MicroRest));
+      if (i == 0 && open) finish();
+      if (i >= 2) executable.wait(micro[static_cast<size_t>(i - 2)]);
+    }
+    open = Open{micro.back(), executable.run(SequenceId::Update, fetch)};
+    if (executable.finished(open->update)) finish();
+  };
+  const auto drain = [&] {
+    if (open) finish();
+  };
+  for (int64_t i = 0; i < request.warmup_updates; ++i) update();
+  drain();
+  totals.clear(), micro_times.clear(), update_times.clear();
+  const auto start = previous = Clock::now();
+  while (static_cast<int64_t>(totals.size()) < request.updates ||
+         seconds_between(start, Clock::now()) < request.seconds) {
+    update();
+  }
+  drain();
+  const double whole = seconds_between(start, Clock::now());
+
+  float loss = 0;
+  std::memcpy(&loss, raw.data(), sizeof loss);
+  result.estimate = model.estimate;
+  result.device = model.device;
+  result.memory = executable.memory();
+  const bool host = model.device.target.kind == DeviceKind::Cpu;
+  result.peak_process_bytes = host ? process_memory().peak_resident_bytes : result.memory.process_bytes;
+  result.tokens_per_update = tokens_per_update(model.config);
+  const double tokens = static_cast<double>(result.tokens_per_update);
+  result.loss = static_cast<double>(loss) / tokens;
+  result.updates = static_cast<int64_t>(totals.size());
+  result.median_s = median(totals);
+  result.min_s = *std::min_element(totals.begin(), totals.end());
+  result.max_s = *std::max_element(totals.begin(), totals.end());
+  result.micro_steps_s = median(micro_times);
+  result.update_s = median(update_times);
+  result.tokens_per_s = tokens / result.median_s;
+  result.tokens_per_s_end_to_end = tokens * static_cast<double>(totals.size()) / whole;
+  result.model_flops_per_s = result.estimate.model_flops_per_token * result.tokens_per_s;
+  result.executed_flops_per_s = result.estimate.executed_flops_per_token * result.tokens_per_s;
+  if (const GpuEntry* gpu = find_gpu(model.device.name)) result.spec_flops_per_s = gpu->bf16_tflops * 1e12;
+  return result;
+}
+
+nlohmann::ordered_json to_json(const BenchmarkResult& result) {
+  nlohmann::ordered_json json;
+  json["device"] = result.device.name;
+  json["backend"] = result.device.backend;
+  for (const auto& [name, version] : result.device.versions) json["versions"][name] = version;
+  json["parameters"] = result.estimate.parameters;
+  json["tokens_per_update"] = result.tokens_per_update;
+  json["updates"] = result.updates;
+  json["prepare_s"] = result.prepare_s;
+  json["update_s"] = {{"median", result.median_s}, {"min", result.min_s}, {"max", result.max_s}};
+  json["micro_steps_s"] = result.micro_steps_s;
+  json["optimizer_s"] = result.update_s;
+  json["tokens_per_s"] = result.tokens_per_s;
+  json["tokens_per_s_end_to_end"] = result.tokens_per_s_end_to_end;
+  json["arena_bytes"] = result.memory.arena_bytes;
+  json["planned_process_bytes"] = result.estimate.process_bytes();
+  json["process_bytes"] = result.peak_process_bytes;
+  json["overhead_bytes"] = result.memory.overhead_bytes;
+  json["model_tflops_per_s"] = result.model_flops_per_s / 1e12;
+  json["executed_tflops_per_s"] = result.executed_flops_per_s / 1e12;
+  const auto utilisation = [&](const char* key, const std::optional<double>& rate) {
+    if (!rate) return;
+    json[key] = {{"rate_tflops", *rate / 1e12},
+                 {"mfu", result.model_flops_per_s / *rate},
+                 {"hfu", result.executed_flops_per_s / *rate}};
+  };
+  utilisation("over_specification", result.spec_flops_per_s);
+  utilisation("over_measured", result.measured_flops_per_s);
+  json["loss"] = result.loss;
+  return json;
+}
+
+}  // namespace lathe
