@@ -9,7 +9,7 @@ lathe_packages_core=(
 )
 
 # To build the window.
-lathe_packages_workbench=(qt6-base-dev libqcustomplot-dev)
+lathe_packages_workbench=(qt6-base-dev qt6-svg-dev libqcustomplot-dev)
 
 # To build and run the tests.
 lathe_packages_tests=(ccache libgtest-dev libgmock-dev libbenchmark-dev clang-format-14 python3 sqlite3)

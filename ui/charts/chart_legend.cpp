@@ -1,0 +1,105 @@
+#include "ui/charts/chart_legend.h"
+
+#include <QPainter>
+#include <QPixmap>
+#include <QStyle>
+#include <QToolButton>
+#include <algorithm>
+
+namespace lathe::ui {
+
+FlowLayout::FlowLayout(QWidget* parent, int gap) : QLayout(parent), gap_(gap) {
+  setContentsMargins(0, 0, 0, 0);
+}
+
+FlowLayout::~FlowLayout() {
+  for (QLayoutItem* item : items_) delete item;
+}
+
+void FlowLayout::addItem(QLayoutItem* item) {
+  items_.push_back(item);
+}
+
+QLayoutItem* FlowLayout::itemAt(int index) const {
+  return index >= 0 && index < count() ? items_[static_cast<size_t>(index)] : nullptr;
+}
+
+QLayoutItem* FlowLayout::takeAt(int index) {
+  QLayoutItem* item = itemAt(index);
+  if (item != nullptr) items_.erase(items_.begin() + index);
+  return item;
+}
+
+int FlowLayout::heightForWidth(int width) const {
+  return place(QRect(0, 0, width, 0), false);
+}
+
+QSize FlowLayout::minimumSize() const {
+  QSize size;
+  for (const QLayoutItem* item : items_) size = size.expandedTo(item->minimumSize());
+  return size;
+}
+
+void FlowLayout::setGeometry(const QRect& rect) {
+  QLayout::setGeometry(rect);
+  place(rect, true);
+}
+
+int FlowLayout::place(const QRect& rect, bool move) const {
+  int x = rect.x(), y = rect.y(), line = 0;
+  for (QLayoutItem* item : items_) {
+    const QSize size(std::min(item->sizeHint().width(), std::max(1, rect.width())),
+                     item->sizeHint().height());
+    if (x > rect.x() && x + size.width() > rect.right() + 1) {
+      x = rect.x();
+      y += line + gap_ / 2;
+      line = 0;
+    }
+    if (move) item->setGeometry(QRect(QPoint(x, y), size));
+    x += size.width() + gap_;
+    line = std::max(line, size.height());
+  }
+  return y + line - rect.y();
+}
+
+ChartLegend::ChartLegend(QWidget* parent) : QWidget(parent) {
+  new FlowLayout(this);
+  setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+}
+
+void ChartLegend::set_items(const std::vector<Item>& items) {
+  while (QLayoutItem* item = layout()->takeAt(0)) {
+    item->widget()->deleteLater();
+    item->widget()->hide();
+    delete item;
+  }
+  for (const Item& item : items) {
+    QPixmap swatch(QSize(18, 10) * devicePixelRatioF());
+    swatch.setDevicePixelRatio(devicePixelRatioF());
+    swatch.fill(Qt::transparent);
+    {
+      QPainter painter(&swatch);
+      QColor color = item.color;
+      if (item.hidden) color.setAlpha(70);
+      painter.setPen(QPen(color, 3, item.pen));
+      painter.drawLine(1, 5, 17, 5);
+    }
+    auto* button = new QToolButton(this);
+    button->setText(item.name);
+    button->setIcon(swatch);
+    button->setIconSize(QSize(18, 10));
+    button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    button->setAutoRaise(true);
+    button->setCheckable(true);
+    button->setChecked(!item.hidden);
+    button->setAccessibleName(tr("Show %1").arg(item.name));
+    button->setToolTip(tr("Show or hide %1").arg(item.name));
+    connect(button, &QToolButton::toggled, this,
+            [this, key = item.key](bool on) { Q_EMIT toggled(key, !on); });
+    layout()->addWidget(button);
+    button->show();
+  }
+  updateGeometry();
+}
+
+}  // namespace lathe::ui

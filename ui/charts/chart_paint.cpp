@@ -1,0 +1,270 @@
+// How a chart turns its series into pixels: decimation, y range, styles, pictures, and the same in words.
+#include <QPaintDevice>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/charts/chart_impl.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// QCPGraph takes QVector; a view's arrays are small.
+QVector<double> vector_of(const std::vector<double>& values) {
+  return QVector<double>(values.begin(), values.end());
+}
+
+// On a logarithmic axis what isn't positive has no place.
+void drop_non_positive(Polyline& line) {
+  for (double& y : line.y) {
+    if (!(y > 0)) y = kNan;
+  }
+}
+
+}  // namespace
+
+void Chart::Impl::restyle(ChartSeries& one) {
+  const bool smoothed = one.style.smoothed && smoothing > 0;
+  one.data.set_smoothing(smoothed ? smoothing : 0);
+  QColor faint = one.style.color;
+  if (smoothed) faint.setAlpha(colors.dark ? 90 : 75);
+  // Raw curves stay at pen width 1, which the rasteriser draws many times faster than any other.
+  one.raw->setPen(QPen(faint, 1, smoothed ? Qt::SolidLine : one.style.pen));
+  one.raw->setAntialiased(false);
+  one.smooth->setPen(QPen(one.style.color, 2, one.style.pen, Qt::RoundCap, Qt::RoundJoin));
+  if (one.style.markers) {
+    one.raw->setScatterStyle(
+        QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(colors.background, 1.2), QBrush(one.style.color), 8));
+    one.raw->setPen(QPen(one.style.color, 1.5, one.style.pen));
+    one.raw->setAntialiased(true);
+  } else {
+    one.raw->setScatterStyle(QCPScatterStyle::ssNone);
+  }
+  QCPGraph* named = smoothed ? one.smooth : one.raw;
+  QCPGraph* other = smoothed ? one.raw : one.smooth;
+  other->removeFromLegend();
+  named->setName(one.style.name);
+  named->addToLegend();
+}
+
+void Chart::Impl::restyle_all() {
+  const QPen grid(colors.grid, 1);
+  plot->setBackground(QBrush(colors.background));
+  for (QCPAxis* one : {plot->xAxis, plot->yAxis}) {
+    one->setBasePen(QPen(chart->hasFocus() ? colors.text : colors.grid, 1));
+    one->setTickPen(Qt::NoPen);
+    one->setSubTickPen(Qt::NoPen);
+    one->setTickLabelColor(colors.muted);
+    one->setLabelColor(colors.muted);
+    one->grid()->setPen(grid);
+    one->grid()->setZeroLinePen(grid);
+    one->setTickLabelFont(chart->font());
+    one->setLabelFont(chart->font());
+  }
+  plot->xAxis->grid()->setVisible(false);
+  plot->selectionRect()->setPen(QPen(colors.muted, 1, Qt::DashLine));
+  QColor box = colors.muted;
+  box.setAlpha(40);
+  plot->selectionRect()->setBrush(box);
+  crosshair->colors = colors;
+  bad_marks->color = colors.alert;
+  empty->color = colors.muted;
+  plot->legend->setBrush(colors.background);
+  plot->legend->setBorderPen(QPen(colors.grid, 1));
+  plot->legend->setTextColor(colors.text);
+  for (QLabel* label : {unit, latest}) {
+    QPalette palette = label->palette();
+    palette.setColor(QPalette::WindowText, colors.muted);
+    label->setPalette(palette);
+  }
+  for (const auto& one : series) restyle(*one);
+}
+
+void Chart::Impl::decimate(int columns) {
+  const QCPRange range = plot->xAxis->range();
+  bad_marks->x.clear();
+  bool any = false;
+  for (const auto& one : series) {
+    one->raw->setVisible(!one->hidden);
+    one->smooth->setVisible(!one->hidden);
+    if (one->hidden) continue;
+    one->data.view(range.lower, range.upper, columns, one->view);
+    any = any || !one->view.raw.x.empty();
+    if (log_y) {
+      drop_non_positive(one->view.raw);
+      drop_non_positive(one->view.smooth);
+    }
+    one->raw->setData(vector_of(one->view.raw.x), vector_of(one->view.raw.y), true);
+    one->smooth->setData(vector_of(one->view.smooth.x), vector_of(one->view.smooth.y), true);
+    bad_marks->x.insert(bad_marks->x.end(), one->view.bad.begin(), one->view.bad.end());
+  }
+  std::ranges::sort(bad_marks->x);
+  empty->setVisible(!any);
+}
+
+void Chart::Impl::fit_y() {
+  if (manual_y) {
+    plot->yAxis->setRange(manual_y->first, manual_y->second);
+    return;
+  }
+  std::vector<double> raw;
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  const auto include = [&](double y) {
+    if (!std::isfinite(y)) return;
+    low = std::min(low, y);
+    high = std::max(high, y);
+  };
+  for (const auto& one : series) {
+    if (one->hidden) continue;
+    for (const double y : one->view.smooth.y) include(y);
+    for (const double y : one->view.raw.y) {
+      if (clip && !one->style.markers && std::isfinite(y)) {
+        raw.push_back(y);
+      } else {
+        include(y);
+      }
+    }
+  }
+  if (!raw.empty()) {
+    const auto quantile = [&](double fraction) {
+      const auto nth =
+          raw.begin() + static_cast<std::ptrdiff_t>(fraction * static_cast<double>(raw.size() - 1));
+      std::ranges::nth_element(raw, nth);
+      return *nth;
+    };
+    include(quantile(0.01));
+    include(quantile(0.99));
+  }
+  if (!(low <= high)) {
+    plot->yAxis->setRange(log_y ? 0.1 : 0, 1);
+    return;
+  }
+  if (log_y) {
+    const double margin = high > low ? std::pow(high / low, 0.06) : 1.5;
+    plot->yAxis->setRange(low / margin, high * margin);
+    return;
+  }
+  if (info.from_zero) low = std::min(low, 0.0);
+  double margin = (high - low) * 0.06;
+  if (margin == 0) margin = high == 0 ? 1 : std::abs(high) * 0.05;
+  plot->yAxis->setRange(info.from_zero && low == 0 ? 0 : low - margin, high + margin);
+}
+
+void Chart::Impl::paint() {
+  decimate(std::max(1, plot->axisRect()->width()));
+  fit_y();
+  plot->setNotAntialiasedElements(plot->dragging() ? QCP::aeAll : QCP::aeNone);
+  update_title();
+  describe();
+  paint_crosshair();
+  plot->replot(QCustomPlot::rpQueuedRefresh);
+}
+
+void Chart::Impl::update_title() {
+  QString text;
+  if (series.size() == 1 && !series.front()->data.empty()) {
+    const SeriesData& data = series.front()->data;
+    text = quantity_text(data.y(data.size() - 1), info.quantity, info.unit);
+  }
+  latest->setText(text);
+}
+
+void Chart::Impl::describe() {
+  if (described.isValid() && described.elapsed() < 1000) return;
+  described.start();
+  chart->setAccessibleDescription(chart->summary());
+}
+
+void Chart::Impl::paint_crosshair() {
+  constexpr size_t most_lines = 12;
+  crosshair->x = crosshair_x;
+  crosshair->with_readout = crosshair_readout;
+  crosshair->lines.clear();
+  if (!std::isnan(crosshair_x)) {
+    crosshair->heading =
+        axis.label + QLatin1Char(' ') + quantity_text(std::round(crosshair_x), axis.quantity);
+    for (const auto& one : series) {
+      const auto index = one->data.nearest(crosshair_x);
+      if (one->hidden || !index || crosshair->lines.size() == most_lines) continue;
+      const double smooth = one->data.smooth(*index), raw = one->data.y(*index);
+      QString value = quantity_text(smooth, info.quantity);
+      if (one->data.is_smoothed()) value += QStringLiteral("  (%1)").arg(quantity_text(raw, info.quantity));
+      crosshair->lines.push_back({one->style.name, value, one->style.color, one->data.x(*index), smooth});
+    }
+  }
+  plot->layer(QStringLiteral("crosshair"))->replot();
+}
+
+QString Chart::summary() const {
+  const Impl& chart = *impl_;
+  QStringList sentences;
+  for (const auto& one : chart.series) {
+    const SeriesData& data = one->data;
+    if (data.empty()) {
+      sentences << tr("%1: no values.").arg(one->style.name);
+      continue;
+    }
+    const auto value = [&](double y) { return quantity_text(y, chart.info.quantity, chart.info.unit); };
+    const auto place = [&](size_t i) { return quantity_text(data.x(i), chart.axis.quantity); };
+    QString sentence = tr("%1: %n point(s), %2 %3 to %4; last %5, lowest %6, highest %7.", nullptr,
+                          static_cast<int>(data.size()))
+                           .arg(one->style.name, chart.axis.label, place(0), place(data.size() - 1),
+                                value(data.y(data.size() - 1)), value(data.minimum()), value(data.maximum()));
+    if (data.bad_count() > 0) {
+      sentence += tr(" %n point(s) with NaN or infinity.", nullptr, static_cast<int>(data.bad_count()));
+    }
+    sentences << sentence;
+  }
+  if (sentences.empty()) sentences << tr("No values yet.");
+  return chart.info.title + QStringLiteral(". ") + sentences.join(QLatin1Char(' '));
+}
+
+class Chart::Impl::Dressed {
+ public:
+  Dressed(Impl& impl, const QSize& size, double scale) : impl_(impl) {
+    QCustomPlot* plot = impl_.plot;
+    QString text = impl_.info.title;
+    if (!impl_.unit->text().isEmpty()) text += QStringLiteral(" (%1)").arg(impl_.info.unit);
+    plot->plotLayout()->insertRow(0);
+    QFont font = impl_.chart->font();
+    font.setBold(true);
+    auto* title = new QCPTextElement(plot, text, font);
+    title->setTextColor(impl_.colors.text);
+    plot->plotLayout()->addElement(0, 0, title);
+    plot->xAxis->setLabel(impl_.axis.label);
+    plot->legend->setVisible(impl_.series.size() > 1);
+    impl_.crosshair->setVisible(false);
+    impl_.decimate(std::max(1, static_cast<int>(size.width() * scale)));
+    impl_.fit_y();
+  }
+  ~Dressed() {
+    QCustomPlot* plot = impl_.plot;
+    plot->plotLayout()->remove(plot->plotLayout()->element(0, 0));
+    plot->plotLayout()->simplify();
+    plot->xAxis->setLabel({});
+    plot->legend->setVisible(false);
+    impl_.crosshair->setVisible(true);
+    impl_.changed();
+  }
+  Dressed(const Dressed&) = delete;
+  Dressed& operator=(const Dressed&) = delete;
+
+ private:
+  Impl& impl_;
+};
+
+QImage Chart::picture(const QSize& size, double scale) {
+  const Impl::Dressed dressed(*impl_, size, scale);
+  return impl_->plot->toPixmap(size.width(), size.height(), scale).toImage();
+}
+
+void Chart::paint_picture(QPaintDevice& device, const QSize& size) {
+  const Impl::Dressed dressed(*impl_, size, 2);
+  QCPPainter vectors(&device);
+  vectors.setMode(QCPPainter::pmVectorized);
+  vectors.setMode(QCPPainter::pmNoCaching);
+  impl_->plot->toPainter(&vectors, size.width(), size.height());
+}
+
+}  // namespace lathe::ui
