@@ -167,15 +167,16 @@ void Block::attend() {
          {read(heads.k), read(heads.v), read(context_.position), add(cache_k_), add(cache_v_)});
   }
   const TensorId out = make(BlockValue::AttnOut);
-  if (context_.mode == BlockContext::Mode::Decode) {
-    emit(Stage::Attention, 1, OpKind::AttentionDecode,
-         {read(heads.q), read(cache_k_), read(cache_v_), read(context_.position), write(out)}, attributes);
-    return;
-  }
   const int64_t dim = context_.head_dim, width = context_.heads * dim;
   const TensorId out_heads =
       emitter_.view(out, name("attn.out_heads"), 0, {context_.batch, context_.context, context_.heads, dim},
                     {context_.context * width, width, dim, 1});
+  if (context_.mode == BlockContext::Mode::Decode) {
+    emit(Stage::Attention, 1, OpKind::AttentionDecode,
+         {read(heads.q), read(cache_k_), read(cache_v_), read(context_.position), write(out_heads)},
+         attributes);
+    return;
+  }
   const Operand documents = context_.document_start == kNone ? absent() : read(context_.document_start);
   emit(Stage::Attention, 1, OpKind::Attention,
        {read(heads.q), read(heads.k), read(heads.v), documents, write(out_heads),

@@ -66,6 +66,7 @@ Kernel attention_decode(const OpBinding& op) {
   const Heads<S> keys = op.heads<S>(Slot::CacheK), values = op.heads<S>(Slot::CacheV);
   const auto* position = op.dense<int32_t>(Slot::Position);
   op.require(q.rows == 1 && o.rows == 1, Slot::Q, "must be one row");
+  op.require(o.heads == q.heads && o.dim == q.dim, Slot::O, "must have q's heads");
   op.require(q.heads % keys.heads == 0 && keys.dim == q.dim && values.dim == q.dim, Slot::CacheK,
              "must have a divisor of q's heads");
   const W scale = static_cast<W>(op.attributes().scale);
