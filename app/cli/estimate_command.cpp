@@ -1,14 +1,17 @@
 // `lathe estimate`: what a configuration will need, before anything runs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
 #include "app/cli/commands.h"
 #include "app/cli/config_options.h"
+#include "app/cli/gpu_choice.h"
 #include "app/cli/text_table.h"
 #include "core/config/size_text.h"
 #include "core/platform/files.h"
+#include "core/program/cost_model.h"
 #include "core/program/estimate.h"
 
 namespace lathe::cli {
@@ -18,8 +21,7 @@ namespace {
 struct Arguments {
   explicit Arguments(CLI::App& command) : options(command) {}
   ConfigOptions options;
-  std::string vram, device = "cuda";
-  int compute_capability = 0;
+  std::string vram, device = "cuda", gpu;
 };
 
 std::string verdict_sentence(const Estimate& estimate) {
@@ -64,6 +66,14 @@ void print_text(const Estimate& estimate) {
   std::cout << table.text();
   std::cout << fmt::format("\nFullest at {} (op {}).\n", estimate.peak_op, estimate.peak.op);
   std::cout << fmt::format("A checkpoint takes {}.\n", bytes_text(estimate.checkpoint_bytes));
+  if (estimate.tokens_per_s > 0) {
+    std::cout << fmt::format("{:.0f} tokens/s predicted, {:.3f} s an update ({}).\n", estimate.tokens_per_s,
+                             estimate.update_seconds,
+                             estimate.calibrated
+                                 ? fmt::format("calibrated, {:.0f}% of the time in shapes timed on this GPU",
+                                               100 * estimate.timed_share)
+                                 : "uncalibrated: from the GPU's specification");
+  }
   std::cout << verdict_sentence(estimate) << '\n';
 }
 
@@ -77,21 +87,29 @@ void register_estimate_command(CLI::App& app, Context& context) {
   command->add_option("--device", arguments->device, "Plan for cuda or cpu")
       ->check(CLI::IsMember({"cuda", "cpu"}))
       ->capture_default_str();
-  command->add_option("--compute-capability", arguments->compute_capability,
-                      "Of the GPU, for workspaces: 90, 120 …; 0 plans for the largest");
+  command->add_option("--gpu", arguments->gpu, "For this GPU, with its speed: \"RTX 5080\", or 'this'");
   command->footer(
       "Examples:\n"
       "  lathe estimate --preset 977m --vram 15GiB\n"
       "  lathe estimate --preset 977m --set memory.recompute=gate_up --set optimizer.state=8bit --json");
   command->callback([arguments, &context] {
     RunConfig config = arguments->options.config();
-    EstimateRequest request;
-    request.target.kind = arguments->device == "cpu" ? DeviceKind::Cpu : DeviceKind::Cuda;
-    request.target.compute_capability = arguments->compute_capability;
-    if (!arguments->vram.empty())
+    GpuChoice gpu;
+    if (arguments->device == "cpu") {
+      gpu.target.kind = DeviceKind::Cpu;
+    } else if (!arguments->gpu.empty()) {
+      gpu = choose_gpu(arguments->gpu, context);
+    }
+    const CostModel costs = gpu.costs();
+    EstimateRequest request = gpu.estimate_request();
+    request.costs = &costs;
+    if (!arguments->vram.empty()) {
       request.budget_bytes = parse_whole_number(arguments->vram);
-    else if (!config.memory.vram_budget.automatic)
+    } else if (!config.memory.vram_budget.automatic) {
       request.budget_bytes = config.memory.vram_budget.value;
+    } else {
+      request.budget_bytes = std::max<int64_t>(gpu.memory_bytes - config.memory.vram_margin, 0);
+    }
     const Estimate result = estimate(config, request);
     print(context, to_json(result), [&] { print_text(result); });
     if (result.verdict == Verdict::DoesNotFit) context.exit_code = exit_code(ErrorCode::OutOfMemory);

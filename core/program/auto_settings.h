@@ -6,9 +6,10 @@
 
 namespace lathe {
 
-// loss_chunk_tokens: the whole micro-batch while its logits stay under 64 MiB, else the largest power of two
-// of tokens that does (at least 256). recompute: the lowest level that fits the request's budget for all
-// layers, without a budget norms. Throws InvalidConfig, saying what it would need, when nothing fits.
+// With a budget and recompute = auto, the planner's winner (planner.h). Otherwise loss_chunk_tokens becomes
+// the whole micro-batch while its logits stay under 64 MiB, else the largest power of two of tokens that does
+// (at least 256), and recompute becomes norms. Throws InvalidConfig, saying what the least would need, when
+// nothing fits.
 RunConfig resolve_auto(const RunConfig& config, const EstimateRequest& request);
 
 }  // namespace lathe

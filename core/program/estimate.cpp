@@ -6,6 +6,7 @@
 #include "core/config/validate.h"
 #include "core/model/parameters.h"
 #include "core/program/auto_settings.h"
+#include "core/program/cost_model.h"
 #include "core/program/program_builder.h"
 #include "kernels/api/cost.h"
 
@@ -75,6 +76,12 @@ Estimate estimate(const RunConfig& config, const StepProgram& program, const Mem
       result.checkpoint_bytes += buffer.bytes;
     }
   }
+  if (request.costs && request.costs->usable()) {
+    result.update_seconds = request.costs->update_seconds(program, config.batch.accumulation);
+    result.tokens_per_s = static_cast<double>(result.tokens_per_update) / result.update_seconds;
+    result.calibrated = request.costs->calibrated();
+    result.timed_share = request.costs->timed_share(program);
+  }
   result.budget_bytes = request.budget_bytes;
   result.verdict = judge(result);
   return result;
@@ -117,6 +124,12 @@ nlohmann::ordered_json to_json(const Estimate& estimate) {
                   {"description", estimate.peak_op},
                   {"live_bytes", estimate.peak.bytes}};
   json["checkpoint_bytes"] = estimate.checkpoint_bytes;
+  if (estimate.tokens_per_s > 0) {
+    json["predicted"] = {{"update_s", estimate.update_seconds},
+                         {"tokens_per_s", estimate.tokens_per_s},
+                         {"calibrated", estimate.calibrated},
+                         {"timed_share", estimate.timed_share}};
+  }
   json["budget_bytes"] = estimate.budget_bytes;
   json["verdict"] = verdict_name(estimate.verdict);
   return json;

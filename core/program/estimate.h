@@ -12,6 +12,8 @@
 
 namespace lathe {
 
+class CostModel;
+
 enum class Verdict { Unknown, Fits, Tight, DoesNotFit };
 std::string_view verdict_name(Verdict verdict);
 
@@ -34,6 +36,11 @@ struct Estimate {
   std::string peak_op;           // "micro-step: layer 23 swiglu backward"
   int64_t checkpoint_bytes = 0;  // weights, masters and states on disk
 
+  double update_seconds = 0;  // predicted; 0: not predicted
+  double tokens_per_s = 0;    // predicted, nominal, step only
+  bool calibrated = false;    // from timings on this GPU, not from its specification
+  double timed_share = 0;     // of the predicted micro-step in shapes timed on this GPU
+
   int64_t budget_bytes = 0;  // 0: none stated
   Verdict verdict = Verdict::Unknown;
   int64_t process_bytes() const { return arena_bytes + overhead_bytes; }
@@ -41,8 +48,9 @@ struct Estimate {
 
 struct EstimateRequest {
   ExecutionTarget target;
-  int64_t budget_bytes = 0;     // device memory this process may use
-  int64_t overhead_bytes = -1;  // measured on this GPU; -1: assume
+  int64_t budget_bytes = 0;          // device memory this process may use
+  int64_t overhead_bytes = -1;       // measured on this GPU; -1: assume
+  const CostModel* costs = nullptr;  // null: no prediction of speed
 };
 
 // Throws InvalidConfig listing every problem.

@@ -1,6 +1,11 @@
 #include "core/program/gpu_table.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
+#include <string>
+
+#include "kernels/api/error.h"
 
 namespace lathe {
 namespace {
@@ -32,6 +37,37 @@ const GpuEntry* find_gpu(std::string_view device_name) {
     if (!found || gpu.name.size() > found->name.size()) found = &gpu;
   }
   return found;
+}
+
+const GpuEntry& match_gpu(std::string_view text) {
+  const auto lower = [](std::string_view value) {
+    std::string result(value);
+    std::transform(result.begin(), result.end(), result.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return result;
+  };
+  const std::string wanted = lower(text);
+  std::string known;
+  const GpuEntry* found = nullptr;
+  bool several = false;
+  for (const GpuEntry& gpu : kGpus) {
+    const std::string name = lower(gpu.name);
+    known += (known.empty() ? "" : ", ") + std::string(gpu.name);
+    const bool whole = name == wanted || (name.size() > wanted.size() && name.ends_with(" " + wanted));
+    if (whole) return gpu;
+    if (wanted.empty() || name.find(wanted) == std::string::npos) continue;
+    several = found != nullptr;
+    found = &gpu;
+  }
+  if (several) {
+    throw Error(ErrorCode::InvalidArgument, "Several GPUs are called '" + std::string(text) + "'.",
+                "Choose one of: " + known + ".");
+  }
+  if (!found) {
+    throw Error(ErrorCode::NotFound, "No GPU called '" + std::string(text) + "' is in the table.",
+                "Choose one of: " + known + ".");
+  }
+  return *found;
 }
 
 }  // namespace lathe

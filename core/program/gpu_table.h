@@ -27,4 +27,8 @@ std::span<const GpuEntry> gpu_table();
 // wins: "RTX 5070 Ti" isn't "RTX 5070".
 const GpuEntry* find_gpu(std::string_view device_name);
 
+// The entry a person means: "5080", "rtx 5080", "H200"; any case. Throws NotFound listing the table, or
+// InvalidArgument when several match and none is the whole name.
+const GpuEntry& match_gpu(std::string_view text);
+
 }  // namespace lathe

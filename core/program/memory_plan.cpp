@@ -57,6 +57,12 @@ int64_t largest_live(const std::vector<Item>& items) {
   return most;
 }
 
+bool same_shape(const std::vector<Item>& a, const std::vector<Item>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Item& x, const Item& y) {
+    return x.bytes == y.bytes && x.range.first == y.range.first && x.range.last == y.range.last;
+  });
+}
+
 int64_t place_sequence(std::vector<Item> items, int64_t base, uint64_t seed, std::vector<int64_t>& offsets) {
   if (seed != 0) {
     std::mt19937_64 random(seed);
@@ -87,8 +93,7 @@ int64_t place_sequence(std::vector<Item> items, int64_t base, uint64_t seed, std
   const int64_t bound = base + largest_live(items);
   const auto count = static_cast<int64_t>(items.size());
   std::mt19937_64 random(1);
-  for (int64_t work = 0; work < 20'000'000 && best_end > bound + (bound - base) / 200;
-       work += count * count) {
+  for (int64_t work = 0; work < 5'000'000 && best_end > bound + (bound - base) / 200; work += count * count) {
     items = best_order;
     for (int move = 0; move < 3; ++move) {
       const int64_t from = static_cast<int64_t>(random() % static_cast<uint64_t>(count));
@@ -147,6 +152,7 @@ MemoryPlan plan_memory(const StepProgram& program, uint64_t seed) {
   for (size_t id = 0; id < program.buffers.size(); ++id) {
     if (program.buffers[id].lifetime == Lifetime::Group) append(id, group_end);
   }
+  std::vector<Item> first_micro_step;
   for (int s = 0; s < kSequenceCount; ++s) {
     std::vector<Item> items;
     for (size_t id = 0; id < program.buffers.size(); ++id) {
@@ -157,6 +163,15 @@ MemoryPlan plan_memory(const StepProgram& program, uint64_t seed) {
     const Sequence& sequence = program.sequences[static_cast<size_t>(s)];
     if (sequence.ops.empty()) continue;
     const int64_t base = sequence.group == 0 ? plan.persistent_bytes : group_end;
+    if (s == static_cast<int>(SequenceId::MicroFirst)) first_micro_step = items;
+    if (s == static_cast<int>(SequenceId::MicroRest) && same_shape(items, first_micro_step)) {
+      // Further micro-steps differ from the first in what they write, not in what they hold.
+      for (size_t i = 0; i < items.size(); ++i) {
+        plan.offsets[static_cast<size_t>(items[i].buffer)] =
+            plan.offsets[static_cast<size_t>(first_micro_step[i].buffer)];
+      }
+      continue;
+    }
     plan.arena_bytes = std::max(plan.arena_bytes, place_sequence(std::move(items), base, seed, plan.offsets));
   }
   return plan;
