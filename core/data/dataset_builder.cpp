@@ -118,8 +118,7 @@ class Builder {
       return true;
     });
     begin(BuildPhase::TrainingTokenizer);
-    return Tokenizer::from_bytes(train_tokenizer(sample, {options_.train_vocab, threads_}),
-                                 "the trained tokenizer");
+    return Tokenizer::from_bytes(train_tokenizer(sample, options_.train_vocab), "the trained tokenizer");
   }
 
   EncodedBlock encode_block(const Block& block, CachedEncoder& encoder, int32_t eos) const {

@@ -14,11 +14,12 @@ namespace lathe {
 
 struct ImportOptions {
   TokenFormat format = TokenFormat::NanoGpt;
-  std::vector<std::filesystem::path> files;
-  std::vector<std::filesystem::path> validation_files;  // all of it validation; then `files` are all training
-  std::optional<std::filesystem::path> tokenizer;       // SentencePiece model the tokens were made with
+  std::vector<std::filesystem::path> files = {};
+  std::vector<std::filesystem::path> validation_files =
+      {};                                               // all of it validation; then `files` are all training
+  std::optional<std::filesystem::path> tokenizer = {};  // SentencePiece model the tokens were made with
   int64_t vocab = 0;                                    // 0: the tokenizer's, the header's or the format's
-  std::optional<int64_t> eos;  // the id between documents; -1: none, a file is one document
+  std::optional<int64_t> eos = {};  // the id between documents; -1: none, a file is one document
   double validation_fraction = 0.01;
   bool replace = false;
 };

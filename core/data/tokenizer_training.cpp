@@ -66,10 +66,10 @@ class SampleIterator : public sentencepiece::SentenceIterator {
 
 }  // namespace
 
-std::string train_tokenizer(const LineSample& sample, const TokenizerTraining& options) {
-  if (options.vocab < smallest_vocab || options.vocab > (1 << 20)) {
+std::string train_tokenizer(const LineSample& sample, int64_t vocab) {
+  if (vocab < smallest_vocab || vocab > (1 << 20)) {
     throw Error(
-        ErrorCode::InvalidArgument, fmt::format("A vocabulary of {}.", options.vocab),
+        ErrorCode::InvalidArgument, fmt::format("A vocabulary of {}.", vocab),
         fmt::format(
             "Give --train-vocab a number from {} (3 special pieces, 256 bytes and some characters) to "
             "{}; 2048 to 32000 are usual.",
@@ -81,7 +81,7 @@ std::string train_tokenizer(const LineSample& sample, const TokenizerTraining& o
   }
   const std::unordered_map<std::string, std::string> settings = {
       {"model_type", "bpe"},
-      {"vocab_size", std::to_string(options.vocab)},
+      {"vocab_size", std::to_string(vocab)},
       {"byte_fallback", "true"},
       {"character_coverage", "0.9999"},
       {"normalization_rule_name", "identity"},
@@ -93,7 +93,7 @@ std::string train_tokenizer(const LineSample& sample, const TokenizerTraining& o
       {"bos_id", "1"},
       {"eos_id", "2"},
       {"pad_id", "-1"},
-      {"num_threads", std::to_string(std::max(options.threads, 1))},
+      {"num_threads", "4"},  // stands in the model file, so it must not depend on the machine
       {"minloglevel", "2"},
   };
   SampleIterator lines(sample.lines());
@@ -101,7 +101,7 @@ std::string train_tokenizer(const LineSample& sample, const TokenizerTraining& o
   const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &lines, &model);
   if (!status.ok()) {
     throw Error(ErrorCode::InvalidArgument,
-                fmt::format("A tokenizer of {} pieces could not be trained on {} of text: {}", options.vocab,
+                fmt::format("A tokenizer of {} pieces could not be trained on {} of text: {}", vocab,
                             bytes_text(sample.bytes()), status.message()),
                 "Give more text or a smaller --train-vocab.");
   }

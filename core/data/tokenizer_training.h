@@ -27,14 +27,9 @@ class LineSample {
   int64_t bytes_seen_ = 0;
 };
 
-struct TokenizerTraining {
-  int64_t vocab = 32000;
-  int threads = 1;
-};
-
 // The model file's bytes. Ids: 0 <unk>, 1 <s>, 2 </s>, then 256 bytes, then pieces. Text goes through
 // unchanged (no normalisation, all spaces kept), digits are pieces of their own. The same lines give the same
-// model, whatever the thread count. Throws InvalidArgument when the sample is too small for the vocabulary.
-std::string train_tokenizer(const LineSample& sample, const TokenizerTraining& options);
+// model. Throws InvalidArgument when the sample is too small for `vocab` pieces.
+std::string train_tokenizer(const LineSample& sample, int64_t vocab);
 
 }  // namespace lathe
