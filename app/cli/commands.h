@@ -29,6 +29,7 @@ void register_data_commands(CLI::App& app, Context& context);
 void register_runs_commands(CLI::App& app, Context& context);
 void register_train_commands(CLI::App& app, Context& context);
 void register_estimate_command(CLI::App& app, Context& context);
+void register_profile_command(CLI::App& app, Context& context);
 void register_plan_command(CLI::App& app, Context& context);
 void register_bench_command(CLI::App& app, Context& context);
 

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   cli::register_runs_commands(app, context);
   cli::register_train_commands(app, context);
   cli::register_estimate_command(app, context);
+  cli::register_profile_command(app, context);
   cli::register_plan_command(app, context);
   cli::register_bench_command(app, context);
   try {

@@ -1,0 +1,57 @@
+// Where the time of a step goes: each op timed on the device beside its floor, and what is idle.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/program/calibration.h"
+#include "core/program/cost_model.h"
+#include "core/train/training_run.h"
+
+namespace lathe {
+
+struct OpTime {
+  int op = 0;  // index in the sequence
+  OpKind kind = OpKind::Fill;
+  int layer = kNone;
+  Phase phase = Phase::Forward;
+  double ms = 0;  // median over the repetitions
+  double floor_ms =
+      0;  // FLOPs over the rate or bytes over the bandwidth, whichever is longer; 0: no rates known
+  double flops = 0, bytes = 0;
+};
+
+struct SequenceProfile {
+  SequenceId sequence = SequenceId::MicroRest;
+  std::vector<OpTime> ops;
+  double sum_ms = 0;   // of the ops
+  double wall_ms = 0;  // of the sequence as it trains: graph replayed, nothing in between
+  // 1 - sum/wall: time in which no op ran. Negative where ops overlap or run faster in the graph.
+  double idle_share() const { return wall_ms > 0 ? 1 - sum_ms / wall_ms : 0; }
+};
+
+struct Profile {
+  std::string device;
+  GpuRates rates;                          // behind the floors
+  std::vector<SequenceProfile> sequences;  // micro-step and update
+};
+
+// Times MicroRest and Update of a prepared training model on random tokens, `repetitions` times each.
+Profile profile_model(PreparedModel& model, const CostModel& costs, int repetitions = 5);
+
+// Adds every op's time, the step factor and the measured overhead to what is known of this GPU.
+void add_to_calibration(const PreparedModel& model, const Profile& profile, Calibration& calibration);
+
+// Sums by kind and phase, longest first: what people read.
+struct ProfileRow {
+  std::string name;  // "linear (backward)"
+  int count = 0;
+  double ms = 0, floor_ms = 0;
+};
+std::vector<ProfileRow> by_kind(const SequenceProfile& profile);
+
+nlohmann::ordered_json to_json(const Profile& profile);
+
+}  // namespace lathe
