@@ -18,6 +18,9 @@ class Navigator : public QObject {
 
  Q_SIGNALS:
   void show_place(lathe::ui::Place place);
+  // A process was started whose run will appear after run `after` (empty: the first): the window opens it
+  // then, or shows the log's last lines when the process ended without one.
+  void watch_for_run(const QString& after, const QString& log, qint64 process);
   void open_run(const QString& id);           // Run shows it
   void clone_run(const QString& id);          // New opens with its settings
   void compare_runs(const QStringList& ids);  // Runs ticks and overlays them

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/config/config_text.h"
-#include "core/config/derived.h"
 #include "core/config/setting_info.h"
 #include "kernels/api/error.h"
 
@@ -12,11 +11,6 @@ namespace lathe::ui {
 namespace {
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;
-
-// Lowest level of any layer: what raising or lowering starts from.
-RecomputeLevel lowest_level(const RunConfig& config) {
-  return *std::min_element(config.memory.recompute.levels.begin(), config.memory.recompute.levels.end());
-}
 
 std::vector<Assignments> candidates(const RunConfig& config) {
   std::vector<Assignments> list;

@@ -13,7 +13,7 @@ namespace {
 
 int64_t whole_step(int64_t value) {
   const auto size = static_cast<uint64_t>(std::max<int64_t>(1, std::abs(value)));
-  const int exponent = std::bit_width(size) - 1;
+  const int exponent = static_cast<int>(std::bit_width(size)) - 1;
   return int64_t{1} << std::max(0, exponent - 4);
 }
 

@@ -7,6 +7,7 @@
 #include <QString>
 #include <functional>
 
+class QHBoxLayout;
 class QVBoxLayout;
 
 namespace lathe::ui {
@@ -26,7 +27,7 @@ class Card : public QFrame {
  private:
   QVBoxLayout* body_;
   QLabel* title_ = nullptr;
-  class QHBoxLayout* header_ = nullptr;
+  QHBoxLayout* header_ = nullptr;
 };
 
 QLabel* make_title(const QString& text, QWidget* parent = nullptr);

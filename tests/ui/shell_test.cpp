@@ -1,0 +1,240 @@
+// The window around the pages: places, keys, alerts, closing with a run at work, drawing in both palettes.
+#include <gtest/gtest.h>
+
+#include <QAbstractItemModelTester>
+#include <QCloseEvent>
+#include <QListView>
+#include <QTest>
+#include <QThread>
+#include <QToolButton>
+#include <cmath>
+
+#include "tests/ui/ui_support.h"
+#include "ui/alert_panel.h"
+#include "ui/latest_job.h"
+#include "ui/main_window.h"
+#include "ui/pages/make_page.h"
+#include "ui/text.h"
+#include "ui/theme/icons.h"
+#include "ui/training_guard.h"
+
+namespace lathe::ui {
+namespace {
+
+double channel(double c) {
+  return c <= 0.03928 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+}
+
+// WCAG 2.1 contrast ratio.
+double contrast(const QColor& a, const QColor& b) {
+  const auto luminance = [](const QColor& c) {
+    return 0.2126 * channel(c.redF()) + 0.7152 * channel(c.greenF()) + 0.0722 * channel(c.blueF());
+  };
+  const double x = luminance(a), y = luminance(b);
+  return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
+}
+
+TEST(Theme, BothPalettes_Texts_ReachReadableContrast) {
+  for (const Colors* colors : {&light_colors(), &dark_colors()}) {
+    for (const QColor& text :
+         {colors->text, colors->muted, colors->good, colors->warning, colors->bad, colors->accent}) {
+      EXPECT_GE(contrast(text, colors->surface), 4.5) << to_std(text.name());
+      EXPECT_GE(contrast(text, colors->window), 4.5) << to_std(text.name());
+    }
+    EXPECT_GE(contrast(colors->accent_text, colors->accent), 4.5);
+    EXPECT_GE(contrast(colors->good, colors->good_tint), 4.5);
+    EXPECT_GE(contrast(colors->warning, colors->warning_tint), 4.5);
+    EXPECT_GE(contrast(colors->bad, colors->bad_tint), 4.5);
+    for (const QColor& series : colors->series)
+      EXPECT_GE(contrast(series, colors->surface), 3.0) << to_std(series.name());
+  }
+}
+
+TEST(Icons, EveryName_Painted_LeavesInk) {
+  const Theme theme;
+  for (const QString& name : icon_names()) {
+    const QImage image = theme.icon(name).pixmap(QSize(24, 24)).toImage();
+    int inked = 0;
+    for (int y = 0; y < image.height(); ++y) {
+      for (int x = 0; x < image.width(); ++x) inked += qAlpha(image.pixel(x, y)) > 40 ? 1 : 0;
+    }
+    EXPECT_GT(inked, 15) << to_std(name);
+    EXPECT_LT(inked, 24 * 24 * 3 / 4) << to_std(name);
+  }
+  for (int i = 0; i < kPlaceCount; ++i) EXPECT_TRUE(icon_names().contains(place_icon(static_cast<Place>(i))));
+}
+
+TEST(LatestJob, NewerJob_DropsTheAnswerOfTheOlder) {
+  const Surroundings surroundings(false);
+  LatestJob job;
+  std::vector<int> answers;
+  job.run(
+      [] {
+        QThread::msleep(50);
+        return 1;
+      },
+      [&](int answer) { answers.push_back(answer); });
+  job.run([] { return 2; }, [&](int answer) { answers.push_back(answer); });
+  job.run([] { return 3; }, [&](int answer) { answers.push_back(answer); });
+  ASSERT_TRUE(wait_until([&] { return !job.busy(); }));
+  EXPECT_EQ(answers, std::vector<int>{3});
+}
+
+TEST(LatestJob, WorkThrows_ArrivesAsAnError) {
+  const Surroundings surroundings(false);
+  LatestJob job;
+  std::string what;
+  job.run([]() -> int { throw std::runtime_error("boom"); }, [](int) {},
+          [&](const Error& error) { what = error.what_happened(); });
+  ASSERT_TRUE(wait_until([&] { return !job.busy(); }));
+  EXPECT_EQ(what, "boom");
+}
+
+TEST(LatestJob, DestroyedAtWork_NeverAnswers) {
+  const Surroundings surroundings(false);
+  bool answered = false;
+  {
+    LatestJob job;
+    job.run(
+        [] {
+          QThread::msleep(30);
+          return 1;
+        },
+        [&](int) { answered = true; });
+  }
+  QCoreApplication::processEvents();
+  EXPECT_FALSE(answered);
+}
+
+TEST(Alerts, AddAndClear_PassTheModelTesterAndCountUnseen) {
+  AlertList alerts;
+  const QAbstractItemModelTester tester(&alerts, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  for (int i = 0; i < 600; ++i) alerts.add({Alert::Level::Info, QString::number(i)});
+  EXPECT_EQ(alerts.rowCount(), 500);
+  EXPECT_EQ(alerts.at(0).text, QStringLiteral("599"));
+  EXPECT_EQ(alerts.unseen(), 600);
+  alerts.mark_seen();
+  EXPECT_EQ(alerts.unseen(), 0);
+  alerts.clear();
+  EXPECT_EQ(alerts.rowCount(), 0);
+}
+
+TEST(Text, Numbers_CarryUnitsAndThreeDigits) {
+  EXPECT_EQ(bytes_text(0), QStringLiteral("0 B"));
+  EXPECT_EQ(bytes_text(int64_t{1} << 30), QStringLiteral("1.00\u00a0GiB"));
+  EXPECT_EQ(bytes_text((int64_t{1} << 30) - 1), QStringLiteral("1.00\u00a0GiB"));
+  EXPECT_EQ(bytes_text(-(int64_t{512} << 20)), QStringLiteral("-512\u00a0MiB"));
+  EXPECT_EQ(short_count_text(976770816), QStringLiteral("977M"));
+  EXPECT_EQ(short_count_text(999999), QStringLiteral("1.00M"));
+  EXPECT_EQ(duration_text(0.3104), QStringLiteral("310 ms"));
+  EXPECT_EQ(duration_text(59.99), QStringLiteral("1 min 00 s"));
+  EXPECT_EQ(duration_text(3600 * 25), QStringLiteral("1 d 1 h"));
+  EXPECT_EQ(duration_text(-1), no_value());
+}
+
+class ShellTest : public testing::Test {
+ protected:
+  void open() {
+    window_ = std::make_unique<MainWindow>(surroundings_.context, make_page);
+    bool usable = false;
+    QObject::connect(window_.get(), &MainWindow::usable, window_.get(), [&usable] { usable = true; });
+    window_->show();
+    ASSERT_TRUE(wait_until([&] { return usable; }, 30000));
+  }
+
+  Surroundings surroundings_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+TEST_F(ShellTest, Window_SmallestSize_FitsALaptop) {
+  open();
+  EXPECT_LE(window_->minimumSizeHint().width(), 1024);
+  EXPECT_LE(window_->minimumSizeHint().height(), 640);
+  for (int i = 0; i < kPlaceCount; ++i) {
+    const Page* page = window_->page(static_cast<Place>(i));
+    EXPECT_LE(page->minimumSizeHint().width(), 1024 - 72) << i;
+    EXPECT_LE(page->minimumSizeHint().height(), 620) << i;
+  }
+}
+
+TEST_F(ShellTest, Keys_CtrlNumber_ShowsThePlace) {
+  open();
+  window_->activateWindow();
+  for (int i = 0; i < kPlaceCount; ++i) {
+    window_->show_place(static_cast<Place>(i));
+    EXPECT_EQ(window_->place(), static_cast<Place>(i));
+    auto* button =
+        window_->findChild<QToolButton*>(QStringLiteral("rail_") + place_icon(static_cast<Place>(i)));
+    ASSERT_NE(button, nullptr);
+    EXPECT_TRUE(button->isChecked());
+    EXPECT_FALSE(button->accessibleName().isEmpty());
+  }
+}
+
+TEST_F(ShellTest, Rail_Clicked_ShowsThePlace) {
+  open();
+  QTest::mouseClick(window_->findChild<QToolButton*>(QStringLiteral("rail_system")), Qt::LeftButton);
+  EXPECT_EQ(window_->place(), Place::System);
+}
+
+TEST_F(ShellTest, Navigator_ShowTopic_OpensHelp) {
+  open();
+  Q_EMIT surroundings_.navigator.show_topic(QStringLiteral("memory"));
+  EXPECT_EQ(window_->place(), Place::Help);
+}
+
+TEST_F(ShellTest, Alert_Error_OpensTheListAndNotifiesWhenInTheBackground) {
+  open();
+  auto* panel = window_->findChild<AlertPanel*>();
+  ASSERT_NE(panel, nullptr);
+  EXPECT_TRUE(panel->isHidden());
+  surroundings_.alerts.add(
+      {Alert::Level::Error, QStringLiteral("The disk is full."), QStringLiteral("Free space.")});
+  EXPECT_FALSE(panel->isHidden());
+  if (!window_->isActiveWindow()) {
+    ASSERT_EQ(surroundings_.desktop.notifications.size(), 1U);
+    EXPECT_TRUE(surroundings_.desktop.notifications[0].urgent);
+  }
+}
+
+TEST_F(ShellTest, EveryPage_Buttons_HaveNamesForScreenReaders) {
+  open();
+  for (int i = 0; i < kPlaceCount; ++i) {
+    window_->show_place(static_cast<Place>(i));
+    QCoreApplication::processEvents();
+    for (const QAbstractButton* button :
+         window_->page(static_cast<Place>(i))->findChildren<QAbstractButton*>()) {
+      if (!button->isVisible() || button->objectName().startsWith(QLatin1String("qt_"))) continue;
+      const bool named =
+          !button->text().isEmpty() || !button->accessibleName().isEmpty() || !button->toolTip().isEmpty();
+      EXPECT_TRUE(named) << to_std(place_title(static_cast<Place>(i))) << " "
+                         << button->metaObject()->className() << " " << to_std(button->objectName());
+    }
+  }
+}
+
+TEST_F(ShellTest, Theme_Switched_RepaintsEveryPage) {
+  open();
+  for (const bool dark : {true, false}) {
+    surroundings_.theme.set_dark(dark);
+    for (int i = 0; i < kPlaceCount; ++i) {
+      window_->show_place(static_cast<Place>(i));
+      const QImage image = window_->grab().toImage();
+      // A corner of the window shows its ground.
+      const QColor ground = image.pixelColor(image.width() - 3, image.height() - 3);
+      EXPECT_EQ(ground.lightness() < 128, dark) << i;
+    }
+  }
+}
+
+TEST(ClosingQuestion, RunWithoutCheckpoint_SaysWhatIsLost) {
+  const QString text = closing_question(QStringLiteral("abc"), {412, 0, 90});
+  EXPECT_TRUE(text.contains(QStringLiteral("no checkpoint yet")));
+  EXPECT_TRUE(text.contains(QStringLiteral("412 update")));
+  const QString saved = closing_question(QStringLiteral("abc"), {412, 400, 90});
+  EXPECT_TRUE(saved.contains(QStringLiteral("step 400")));
+  EXPECT_TRUE(saved.contains(QStringLiteral("12 update")));
+}
+
+}  // namespace
+}  // namespace lathe::ui

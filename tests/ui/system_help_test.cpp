@@ -1,0 +1,113 @@
+// System reports what is there and keeps preferences; Help finds what it is asked for.
+#include <gtest/gtest.h>
+
+#include <QComboBox>
+#include <QLineEdit>
+#include <QRegularExpression>
+#include <QTextBrowser>
+
+#include "core/config/setting_info.h"
+#include "tests/ui/ui_support.h"
+#include "ui/pages/help_page.h"
+#include "ui/pages/system_page.h"
+#include "ui/pages/system_report.h"
+#include "ui/text.h"
+
+namespace lathe::ui {
+namespace {
+
+TEST(SystemReport, MissingGpu_StandsWithReasonAndAdvice) {
+  BackendRegistry registry;
+  registry.push_back({"cuda", nullptr, "No NVIDIA driver. Install one."});
+  const ReportSection section = device_section(registry, true);
+  ASSERT_EQ(section.lines.size(), 1U);
+  EXPECT_TRUE(section.lines[0].advice.contains(QStringLiteral("NVIDIA driver")));
+  EXPECT_TRUE(report_text({section}).contains(QStringLiteral("Install one")));
+}
+
+TEST(SystemPage, Activated_ReportNamesFoldersAndVersions) {
+  Surroundings surroundings;
+  SystemPage page(surroundings.context);
+  page.show();
+  page.activated();
+  ASSERT_TRUE(wait_until([&] { return page.report().contains(QStringLiteral("SQLite")); }));
+  EXPECT_TRUE(page.report().contains(to_qt(surroundings.folder.path())));
+  EXPECT_TRUE(page.report().contains(QStringLiteral("CPU")));
+}
+
+TEST(SystemPage, Appearance_Chosen_IsKept) {
+  Surroundings surroundings;
+  {
+    SystemPage page(surroundings.context);
+    page.findChild<QComboBox*>(QStringLiteral("appearance"))->setCurrentIndex(2);
+    auto* scale = page.findChild<QComboBox*>(QStringLiteral("scale"));
+    scale->setCurrentIndex(scale->findData(1.5));
+  }
+  const Preferences again(surroundings.folder.path());
+  EXPECT_EQ(again.appearance(), Appearance::Dark);
+  EXPECT_EQ(again.scale(), 1.5);
+  EXPECT_EQ(stored_scale(surroundings.folder.path()), 1.5);
+}
+
+TEST(Help, EveryPlace_HasATopicWithAHeading) {
+  const std::vector<HelpTopic> topics = load_help();
+  for (int i = 0; i < kPlaceCount; ++i) {
+    const QString wanted = place_topic(static_cast<Place>(i));
+    const auto found = std::ranges::find(topics, wanted, &HelpTopic::name);
+    ASSERT_NE(found, topics.end()) << to_std(wanted);
+    EXPECT_GT(found->text.size(), 300);
+    EXPECT_NE(found->title, wanted);
+  }
+  EXPECT_EQ(topics.front().name, QStringLiteral("index"));
+}
+
+TEST(Help, EveryLink_LeadsToATopic) {
+  const std::vector<HelpTopic> topics = load_help();
+  static const QRegularExpression link(QStringLiteral(R"(\]\(([a-z_]+)\.md(#[^)]*)?\))"));
+  int links = 0;
+  for (const HelpTopic& topic : topics) {
+    for (auto match = link.globalMatch(topic.text); match.hasNext();) {
+      const QString name = match.next().captured(1);
+      EXPECT_NE(std::ranges::find(topics, name, &HelpTopic::name), topics.end())
+          << to_std(topic.name) << " → " << to_std(name);
+      ++links;
+    }
+  }
+  EXPECT_GT(links, 5);
+}
+
+TEST(Help, Reference_HoldsEverySetting) {
+  const std::vector<HelpTopic> topics = load_help();
+  const auto reference = std::ranges::find(topics, QStringLiteral("settings"), &HelpTopic::name);
+  ASSERT_NE(reference, topics.end());
+  for (const SettingInfo& info : settings())
+    EXPECT_TRUE(reference->text.contains(to_qt(info.name))) << info.key;
+}
+
+TEST(Help, Search_Words_RankTheTopicThatSpeaksOfThem) {
+  Surroundings surroundings;
+  HelpPage page(surroundings.context);
+  const int all = page.listed_topics();
+  page.findChild<QLineEdit*>()->setText(QStringLiteral("tokenizer vocabulary"));
+  EXPECT_EQ(page.shown_topic(), QStringLiteral("data"));
+  EXPECT_LT(page.listed_topics(), all);
+  page.findChild<QLineEdit*>()->setText(QStringLiteral("xyzzy"));
+  EXPECT_EQ(page.listed_topics(), 0);
+  EXPECT_TRUE(page.findChild<QTextBrowser*>()->toPlainText().contains(QStringLiteral("xyzzy")));
+  page.findChild<QLineEdit*>()->clear();
+  EXPECT_EQ(page.listed_topics(), all);
+}
+
+TEST(Help, ShowTopic_SettingKey_ScrollsToIt) {
+  Surroundings surroundings;
+  HelpPage page(surroundings.context);
+  page.resize(900, 500);
+  page.show();
+  page.show_topic(QStringLiteral("settings#memory.recompute"));
+  EXPECT_EQ(page.shown_topic(), QStringLiteral("settings"));
+  EXPECT_TRUE(page.findChild<QTextBrowser*>()->textCursor().selectedText().contains(
+      QStringLiteral("memory.recompute")));
+}
+
+}  // namespace
+}  // namespace lathe::ui

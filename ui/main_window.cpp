@@ -1,0 +1,276 @@
+#include "ui/main_window.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QScreen>
+#include <QShortcut>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include "core/history/history_store.h"
+#include "ui/alert_panel.h"
+#include "ui/alerts.h"
+#include "ui/app_context.h"
+#include "ui/desktop/desktop_integration.h"
+#include "ui/navigation_rail.h"
+#include "ui/own_session.h"
+#include "ui/pages/page.h"
+#include "ui/preferences.h"
+#include "ui/run_watch.h"
+#include "ui/text.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/theme/widgets.h"
+#include "ui/training_guard.h"
+
+namespace lathe::ui {
+
+MainWindow::MainWindow(AppContext& context, PageFactory make_page, QWidget* parent)
+    : QMainWindow(parent),
+      context_(context),
+      make_page_(std::move(make_page)),
+      rail_(new NavigationRail(context.theme)),
+      stack_(new QStackedWidget),
+      alerts_(new AlertPanel(context)),
+      banner_(new QWidget),
+      banner_text_(new QLabel),
+      banner_action_(make_primary({})),
+      guard_(new TrainingGuard(context, this)),
+      watch_(new RunWatch(context, this)) {
+  setWindowTitle(tr("Lathe"));
+  setWindowIcon(application_icon());
+  setObjectName(QStringLiteral("main_window"));
+  setMinimumSize(1024 - 2 * Theme::grid, 640 - 6 * Theme::grid);
+
+  auto* banner_row = new QHBoxLayout(banner_);
+  banner_row->setContentsMargins(2 * Theme::grid, Theme::grid, 2 * Theme::grid, 0);
+  banner_text_->setWordWrap(true);
+  set_style_property(banner_text_, "tint", QStringLiteral("warning"));
+  auto* dismiss = make_button(tr("Not now"), tr("Hide this; the run stays resumable in Runs"));
+  banner_row->addWidget(banner_text_, 1);
+  banner_row->addWidget(banner_action_);
+  banner_row->addWidget(dismiss);
+  banner_->hide();
+  connect(dismiss, &QPushButton::clicked, banner_, &QWidget::hide);
+  connect(banner_action_, &QPushButton::clicked, this, [this] {
+    banner_->hide();
+    if (banner_act_) banner_act_();
+  });
+
+  auto* middle = new QWidget;
+  auto* column = new QVBoxLayout(middle);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(banner_);
+  column->addWidget(stack_, 1);
+  auto* central = new QWidget;
+  auto* row = new QHBoxLayout(central);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(0);
+  row->addWidget(rail_);
+  row->addWidget(middle, 1);
+  row->addWidget(alerts_);
+  setCentralWidget(central);
+  alerts_->hide();
+  for (int i = 0; i < kPlaceCount; ++i) stack_->addWidget(new QWidget);
+
+  connect_navigator();
+  make_shortcuts();
+  restore_geometry();
+  show_place(Place::New);
+}
+
+MainWindow::~MainWindow() {
+  // Pages go before the layout's other children, while context and jobs still stand.
+  for (Page* page : pages_) delete page;
+}
+
+void MainWindow::connect_navigator() {
+  Navigator& navigator = context_.navigator;
+  connect(&navigator, &Navigator::show_place, this, &MainWindow::show_place);
+  connect(&navigator, &Navigator::open_run, this, [this](const QString& id) {
+    page(Place::Run)->show_run(id);
+    show_place(Place::Run);
+  });
+  connect(&navigator, &Navigator::clone_run, this, [this](const QString& id) {
+    page(Place::New)->show_run(id);
+    show_place(Place::New);
+  });
+  connect(&navigator, &Navigator::compare_runs, this, [this](const QStringList& ids) {
+    page(Place::Runs)->show_runs(ids);
+    show_place(Place::Runs);
+  });
+  connect(&navigator, &Navigator::use_dataset, this, [this](const QString& folder) {
+    page(Place::New)->show_dataset(folder);
+    show_place(Place::New);
+  });
+  connect(&navigator, &Navigator::open_dataset, this, [this](const QString& folder) {
+    page(Place::Data)->show_dataset(folder);
+    show_place(Place::Data);
+  });
+  connect(&navigator, &Navigator::show_topic, this, [this](const QString& topic) {
+    page(Place::Help)->show_topic(topic);
+    show_place(Place::Help);
+  });
+  connect(&navigator, &Navigator::show_setting_help, this, [this](const QString& key) {
+    page(Place::Help)->show_topic(QStringLiteral("settings#") + key);
+    show_place(Place::Help);
+  });
+  connect(&navigator, &Navigator::resume_run, this, &MainWindow::resume);
+  connect(&navigator, &Navigator::watch_for_run, watch_, &RunWatch::watch);
+  connect(&context_.session, &OwnSession::listed, &navigator, &Navigator::open_run);
+  connect(&context_.session, &OwnSession::changed, this, &MainWindow::update_title);
+
+  connect(rail_, &NavigationRail::place_chosen, this, &MainWindow::show_place);
+  const auto toggle_alerts = [this] {
+    alerts_->setVisible(alerts_->isHidden());
+    if (!alerts_->isHidden()) context_.alerts.mark_seen();
+  };
+  connect(rail_, &NavigationRail::alerts_toggled, this, toggle_alerts);
+  auto* keys = new QShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_A), this);
+  connect(keys, &QShortcut::activated, this, toggle_alerts);
+  connect(&context_.alerts, &AlertList::unseen_changed, rail_, &NavigationRail::set_unseen_alerts);
+  connect(&context_.alerts, &AlertList::raised, this, [this](const Alert& alert) {
+    const bool important = alert.level != Alert::Level::Info;
+    if (important && alerts_->isHidden()) alerts_->show();
+    if (!alerts_->isHidden() && isActiveWindow()) context_.alerts.mark_seen();
+    if (context_.preferences.notifications() && !isActiveWindow()) {
+      context_.desktop.notify({tr("Lathe"), alert.text, alert.level == Alert::Level::Error});
+    }
+  });
+}
+
+void MainWindow::make_shortcuts() {
+  for (int i = 0; i < kPlaceCount; ++i) {
+    auto* key = new QShortcut(QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_1 + i)), this);
+    connect(key, &QShortcut::activated, this, [this, i] { show_place(static_cast<Place>(i)); });
+  }
+  auto* help = new QShortcut(QKeySequence(Qt::Key_F1), this);
+  connect(help, &QShortcut::activated, this,
+          [this] { Q_EMIT context_.navigator.show_topic(place_topic(place_)); });
+  auto* find = new QShortcut(QKeySequence::Find, this);
+  connect(find, &QShortcut::activated, this, [this] { page(place_)->focus_search(); });
+  auto* quit = new QShortcut(QKeySequence::Quit, this);
+  connect(quit, &QShortcut::activated, this, &QWidget::close);
+}
+
+Page* MainWindow::page(Place place) {
+  Page*& slot = pages_[static_cast<size_t>(place)];
+  if (!slot) {
+    slot = make_page_(context_, place);
+    QWidget* placeholder = stack_->widget(static_cast<int>(place));
+    stack_->insertWidget(static_cast<int>(place), slot);
+    stack_->removeWidget(placeholder);
+    delete placeholder;
+  }
+  return slot;
+}
+
+void MainWindow::show_place(Place place) {
+  Page* before = pages_[static_cast<size_t>(place_)];
+  Page* next = page(place);
+  if (before == next && stack_->currentWidget() == next && painted_) return;
+  if (before && before != next) before->deactivated();
+  place_ = place;
+  stack_->setCurrentWidget(next);
+  rail_->set_place(place);
+  next->activated();
+  update_title();
+}
+
+void MainWindow::paintEvent(QPaintEvent* event) {
+  QMainWindow::paintEvent(event);
+  if (painted_) return;
+  painted_ = true;
+  QTimer::singleShot(0, this, [this] {
+    Q_EMIT first_painted();
+    make_next_page();
+    offer_interrupted();
+  });
+}
+
+// One page an idle moment, so that the first is usable meanwhile.
+void MainWindow::make_next_page() {
+  for (int i = 0; i < kPlaceCount; ++i) {
+    if (pages_[static_cast<size_t>(i)]) continue;
+    page(static_cast<Place>(i));
+    QTimer::singleShot(0, this, &MainWindow::make_next_page);
+    return;
+  }
+  Q_EMIT usable();
+}
+
+void MainWindow::update_title() {
+  const bool training = context_.session.active();
+  rail_->set_training(training);
+  setWindowTitle(training ? tr("Training %1 – Lathe").arg(context_.session.run_id()) : tr("Lathe"));
+}
+
+void MainWindow::resume(const QString& id, qint64 step) {
+  try {
+    context_.session.resume(id, step >= 0 ? std::optional(step) : std::nullopt);
+    page(Place::Run)->show_run(id);
+    show_place(Place::Run);
+  } catch (...) {
+    context_.alerts.add_error(as_error(std::current_exception()), id);
+  }
+}
+
+// A run that a crash or a power cut ended is offered once, at start.
+void MainWindow::offer_interrupted() {
+  history_.run(
+      [open = context_.open_history] {
+        // Opening the history marks runs whose process died.
+        return open()->list({.statuses = {RunStatus::Interrupted}});
+      },
+      [this](const std::vector<RunSummary>& runs) {
+        if (runs.empty()) return;
+        const RunSummary& run = runs.front();
+        const QString id = to_qt(run.id);
+        if (context_.preferences.value(QStringLiteral("interrupted/offered")).toString() == id) return;
+        context_.preferences.set_value(QStringLiteral("interrupted/offered"), id);
+        const QString more =
+            runs.size() > 1 ? tr(" %n other(s) stand in Runs.", nullptr, static_cast<int>(runs.size()) - 1)
+                            : QString();
+        if (run.last_checkpoint_step) {
+          show_banner(
+              tr("Run %1 was interrupted at step %2.").arg(to_qt(run.name), count_text(run.step)) + more,
+              tr("Resume at step %1").arg(count_text(*run.last_checkpoint_step)),
+              [this, id] { Q_EMIT context_.navigator.resume_run(id, -1); });
+        } else {
+          show_banner(tr("Run %1 was interrupted at step %2, before its first checkpoint.")
+                              .arg(to_qt(run.name), count_text(run.step)) +
+                          more,
+                      tr("Open it"), [this, id] { Q_EMIT context_.navigator.open_run(id); });
+        }
+      },
+      [this](const Error& error) { context_.alerts.add_error(error); });
+}
+
+void MainWindow::show_banner(const QString& text, const QString& action, std::function<void()> act) {
+  banner_text_->setText(text);
+  banner_action_->setText(action);
+  banner_act_ = std::move(act);
+  banner_->show();
+}
+
+void MainWindow::restore_geometry() {
+  if (restoreGeometry(context_.preferences.value(QStringLiteral("window/geometry")).toByteArray())) return;
+  const QSize space = screen()->availableSize();
+  resize(std::min(1400, space.width()), std::min(880, space.height()));
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (!guard_->may_close(this, [this] { close(); })) {
+    event->ignore();
+    return;
+  }
+  context_.preferences.set_value(QStringLiteral("window/geometry"), saveGeometry());
+  if (Page* shown = pages_[static_cast<size_t>(place_)]) shown->deactivated();
+  event->accept();
+}
+
+}  // namespace lathe::ui

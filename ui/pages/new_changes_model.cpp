@@ -1,0 +1,118 @@
+#include "ui/pages/new_changes_model.h"
+
+#include <cmath>
+
+#include "ui/text.h"
+#include "ui/theme/theme.h"
+
+namespace lathe::ui {
+namespace {
+
+QString signed_text(double value, const QString& magnitude) {
+  return (value < 0 ? QString(QChar(0x2212)) : QStringLiteral("+")) + magnitude;
+}
+
+}  // namespace
+
+ChangesModel::ChangesModel(const Theme& theme, QObject* parent)
+    : QAbstractTableModel(parent), theme_(theme) {}
+
+void ChangesModel::set_changes(std::vector<ProposedChange> changes) {
+  beginResetModel();
+  changes_ = std::move(changes);
+  endResetModel();
+}
+
+int ChangesModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(changes_.size());
+}
+
+int ChangesModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : kColumns;
+}
+
+QVariant ChangesModel::data(const QModelIndex& index, int role) const {
+  if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid)) return {};
+  const ProposedChange& change = at(index.row());
+  if (role == Qt::DisplayRole || role == Qt::AccessibleTextRole) {
+    switch (index.column()) {
+      case kName:
+        return change.changes_maths ? to_qt(change.name) + QStringLiteral(" *") : to_qt(change.name);
+      case kMemory:
+        return signed_text(static_cast<double>(change.memory_bytes),
+                           bytes_text(std::abs(change.memory_bytes)));
+      case kWork:
+        if (std::abs(change.work) < 0.0005) return tr("same");
+        return signed_text(change.work, percent_text(std::abs(change.work), 1));
+      case kVerdict:
+        switch (change.verdict) {
+          case Verdict::Fits:
+            return tr("fits");
+          case Verdict::Tight:
+            return tr("tight");
+          case Verdict::DoesNotFit:
+            return tr("too large");
+          case Verdict::Unknown:
+            return no_value();
+        }
+        return {};
+      default:
+        return {};
+    }
+  }
+  if (role == Qt::TextAlignmentRole) {
+    return QVariant(index.column() == kName ? Qt::AlignLeft | Qt::AlignVCenter
+                                            : Qt::AlignRight | Qt::AlignVCenter);
+  }
+  if (role == Qt::ForegroundRole) {
+    const Colors& colors = theme_.colors();
+    if (index.column() == kMemory) return change.memory_bytes < 0 ? colors.good : colors.text;
+    if (index.column() == kWork && std::abs(change.work) >= 0.0005)
+      return change.work < 0 ? colors.good : colors.warning;
+    if (index.column() == kVerdict) {
+      return change.verdict == Verdict::DoesNotFit ? colors.bad
+             : change.verdict == Verdict::Tight    ? colors.warning
+                                                   : colors.good;
+    }
+  }
+  if (role == Qt::ToolTipRole) {
+    return change.changes_maths
+               ? tr("* This changes the numbers of training itself, not only memory and speed.")
+               : tr("The same training within rounding; only memory and speed change.");
+  }
+  return {};
+}
+
+QVariant ChangesModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal) return {};
+  if (role == Qt::TextAlignmentRole) {
+    return QVariant(section == kName ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignRight | Qt::AlignVCenter);
+  }
+  if (role == Qt::ToolTipRole) {
+    switch (section) {
+      case kMemory:
+        return tr("Change of the process's planned memory");
+      case kWork:
+        return tr("Change of the executed FLOPs for each token, recomputation included");
+      case kVerdict:
+        return tr("The verdict after this change");
+      default:
+        return tr("Double-click, or Enter, applies a change; Undo takes it back. * changes the maths.");
+    }
+  }
+  if (role != Qt::DisplayRole) return {};
+  switch (section) {
+    case kName:
+      return tr("Change");
+    case kMemory:
+      return tr("Memory");
+    case kWork:
+      return tr("Work");
+    case kVerdict:
+      return tr("Then");
+    default:
+      return {};
+  }
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,273 @@
+#include "ui/pages/new_page.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include "core/config/config_json.h"
+#include "core/config/presets.h"
+#include "core/history/history_store.h"
+#include "core/platform/files.h"
+#include "ui/alerts.h"
+#include "ui/app_context.h"
+#include "ui/devices.h"
+#include "ui/forms/assessment.h"
+#include "ui/forms/config_form.h"
+#include "ui/forms/diff_dialog.h"
+#include "ui/navigator.h"
+#include "ui/pages/data_job.h"
+#include "ui/pages/new_assessor.h"
+#include "ui/pages/new_facts.h"
+#include "ui/pages/new_launch_bar.h"
+#include "ui/pages/new_run_picker.h"
+#include "ui/pages/new_verdict_panel.h"
+#include "ui/preferences.h"
+#include "ui/text.h"
+#include "ui/theme/theme.h"
+#include "ui/theme/widgets.h"
+
+namespace lathe::ui {
+
+NewPage::NewPage(AppContext& context, QWidget* parent)
+    : Page(context, Place::New, parent), assessor_(std::make_unique<NewAssessor>(context, document_)) {
+  form_ = new ConfigForm(document_, context.theme);
+  facts_ = new FactGrid(context.theme);
+  verdict_ = new VerdictPanel(*assessor_, document_, context.theme);
+  launch_ = new LaunchBar(context, document_, *assessor_);
+  sample_ = new DataJob(this);
+
+  auto* left = new QWidget;
+  auto* left_column = new QVBoxLayout(left);
+  left_column->setContentsMargins(0, 0, 0, 0);
+  left_column->setSpacing(Theme::grid);
+  auto* fact_card = new Card;
+  fact_card->body()->addWidget(facts_);
+  left_column->addWidget(fact_card);
+  left_column->addWidget(form_, 1);
+  left->setMinimumWidth(52 * Theme::grid);
+  verdict_->setMinimumWidth(44 * Theme::grid);
+
+  splitter_ = new QSplitter(Qt::Horizontal);
+  splitter_->addWidget(left);
+  splitter_->addWidget(verdict_);
+  splitter_->setStretchFactor(0, 3);
+  splitter_->setStretchFactor(1, 2);
+  splitter_->setHandleWidth(2 * Theme::grid);
+  splitter_->setChildrenCollapsible(false);
+  splitter_->restoreState(context.preferences.value(QStringLiteral("new/splitter")).toByteArray());
+
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(2 * Theme::grid, Theme::grid, 2 * Theme::grid, Theme::grid);
+  layout->setSpacing(Theme::grid);
+  layout->addWidget(make_header());
+  layout->addWidget(splitter_, 1);
+  layout->addWidget(launch_);
+
+  connect(verdict_, &VerdictPanel::setting_asked, this,
+          [this](const QString& key) { form_->go_to(to_std(key)); });
+  connect(launch_, &LaunchBar::setting_asked, this,
+          [this](const QString& key) { form_->go_to(to_std(key)); });
+  connect(launch_, &LaunchBar::sample_dataset_asked, this, &NewPage::build_sample);
+  connect(&document_, &ConfigDocument::changed, this, [this] {
+    refresh_header();
+    refresh_facts();
+  });
+  connect(&document_, &ConfigDocument::loaded, this, &NewPage::follow_config_device);
+  connect(assessor_.get(), &NewAssessor::assessed, this, &NewPage::refresh_facts);
+  connect(assessor_.get(), &NewAssessor::record_ready, this, &NewPage::refresh_facts);
+  connect(&context.devices, &Devices::ready_changed, this, &NewPage::fill_devices);
+  connect(sample_, &DataJob::finished, this, [this](const QString& folder) { show_dataset(folder); });
+  connect(sample_, &DataJob::failed, this,
+          [this](const Error& error) { this->context().alerts.add_error(error); });
+  fill_devices();
+  refresh_header();
+}
+
+NewPage::~NewPage() {
+  keep_draft();
+  context().preferences.set_value(QStringLiteral("new/splitter"), splitter_->saveState());
+}
+
+void NewPage::activated() {
+  disk_.run([home = context().home] { return free_disk_bytes(home); },
+            [this](int64_t bytes) {
+              free_disk_ = bytes;
+              refresh_facts();
+            });
+}
+
+void NewPage::deactivated() {
+  keep_draft();
+}
+
+// The devices are known a moment after the window is there; what opens depends on whether one is a GPU.
+void NewPage::fill_devices() {
+  const QSignalBlocker blocker(devices_);
+  choices_ = device_choices(context().registry);
+  devices_->clear();
+  for (const DeviceChoice& choice : choices_) {
+    devices_->addItem(choice.here ? tr("%1 (this machine)").arg(to_qt(choice.name)) : to_qt(choice.name));
+  }
+  if (context().devices.ready() && !opened_) open_first();
+  follow_config_device();
+}
+
+void NewPage::open_first() {
+  opened_ = true;
+  const bool gpu =
+      std::any_of(choices_.begin(), choices_.end(), [](const DeviceChoice& c) { return c.here && c.gpu(); });
+  attempt([&] { load_preset_named(gpu ? QStringLiteral("977m") : QStringLiteral("tiny")); });
+  document_.undo_stack().clear();
+  const QString draft = context().preferences.value(QStringLiteral("new/draft")).toString();
+  const QString base = context().preferences.value(QStringLiteral("new/draft_base")).toString();
+  if (draft.isEmpty()) return;
+  // A draft written by another version may not be readable any more: then the preset stands.
+  try {
+    const RunConfig config = from_json_text(to_std(draft));
+    RunConfig base_config = document_.base();
+    for (const PresetInfo& preset : list_presets()) {
+      if (to_qt(preset.name) == base) base_config = load_preset(preset.name);
+    }
+    if (config == base_config) return;
+    if (base_config != document_.base()) document_.load(base_config, base);
+    document_.apply(config, tr("take up the last draft"));
+  } catch (const Error&) {
+    return;
+  }
+}
+
+void NewPage::keep_draft() {
+  if (!opened_) return;
+  Preferences& preferences = context().preferences;
+  const bool changed = !document_.changes().empty();
+  preferences.set_value(QStringLiteral("new/draft"),
+                        changed ? to_qt(to_json(document_.config()).dump()) : QString());
+  preferences.set_value(QStringLiteral("new/draft_base"), document_.base_name());
+}
+
+// run.device decides: cpu means the CPU, anything else a GPU, of this machine when there is one.
+void NewPage::follow_config_device() {
+  if (choices_.empty()) return;
+  const bool cpu = document_.config().run.device == Device::Cpu;
+  const int current = devices_->currentIndex();
+  const auto suits = [&](const DeviceChoice& choice) { return choice.gpu() != cpu; };
+  int index = current;
+  if (current < 0 || !suits(choices_[static_cast<size_t>(current)]) || !assessor_->device()) {
+    const auto found = std::find_if(choices_.begin(), choices_.end(), suits);
+    index = found == choices_.end() ? 0 : static_cast<int>(found - choices_.begin());
+  }
+  const QSignalBlocker blocker(devices_);
+  devices_->setCurrentIndex(index);
+  assessor_->set_device(choices_[static_cast<size_t>(index)]);
+}
+
+void NewPage::choose_device(int index) {
+  if (index < 0 || index >= static_cast<int>(choices_.size())) return;
+  const DeviceChoice& choice = choices_[static_cast<size_t>(index)];
+  assessor_->set_device(choice);
+  const bool cpu = document_.config().run.device == Device::Cpu;
+  if (cpu == choice.gpu())
+    document_.set_text("run.device", choice.gpu() ? QStringLiteral("auto") : QStringLiteral("cpu"));
+}
+
+void NewPage::refresh_facts() {
+  if (!document_.can_estimate()) {
+    facts_->set_stale(true);
+    return;
+  }
+  facts_->set_stale(false);
+  facts_->set_facts(derived_facts(document_.config(), assessor_->assessment().get(), free_disk_,
+                                  assessor_->record().measured_speed.value_or(0)));
+}
+
+void NewPage::load_preset_named(const QString& name) {
+  document_.load(load_preset(to_std(name)), name);
+}
+
+void NewPage::load_file(const QString& path) {
+  const std::filesystem::path file = to_path(path);
+  document_.load(load_config(file), to_qt(file.filename()));
+}
+
+void NewPage::save_file(const QString& path) {
+  save_config(document_.config(), to_path(path));
+}
+
+void NewPage::show_run(const QString& id) {
+  runs_.run([id = to_std(id), open = context().open_history] { return open()->details(id); },
+            [this](const RunDetails& run) {
+              attempt([&] {
+                RunConfig config = from_json_text(run.settings_json, {}, "the history");
+                config.run.name.clear();
+                document_.load(config, to_qt(run.name));
+              });
+            },
+            [this](const Error& error) { context().alerts.add_error(error); });
+}
+
+void NewPage::show_dataset(const QString& folder) {
+  RunConfig config = document_.config();
+  config.data.sources = {{to_std(folder), 1, 0}};
+  document_.apply(config, tr("train on %1").arg(folder));
+}
+
+void NewPage::build_sample() {
+  attempt([this] {
+    sample_->build_sample(to_path(context().preferences.data_folder()), document_.config().model.vocab);
+    context().alerts.add(
+        {Alert::Level::Info, tr("Building the sample dataset; it takes a few seconds."), {}});
+  });
+}
+
+void NewPage::show_changes() {
+  auto* dialog = new DiffDialog(document_.base_name(), tr("now"), document_.changes(), this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  connect(dialog, &DiffDialog::chosen, this, [this, dialog](const QString& key) {
+    dialog->accept();
+    form_->go_to(to_std(key));
+  });
+  dialog->open();
+}
+
+void NewPage::with_runs(const QString& title, std::function<void(const QString&)> use) {
+  runs_.run([open = context().open_history] { return open()->list(); },
+            [this, title, use = std::move(use)](const std::vector<RunSummary>& runs) {
+              auto* picker = new RunPicker(title, runs, this);
+              picker->setAttribute(Qt::WA_DeleteOnClose);
+              connect(picker, &RunPicker::picked, this, use);
+              picker->open();
+            },
+            [this](const Error& error) { context().alerts.add_error(error); });
+}
+
+void NewPage::compare_with_run(const QString& id) {
+  runs_.run([id = to_std(id), open = context().open_history] { return open()->details(id); },
+            [this](const RunDetails& run) {
+              attempt([&] {
+                const RunConfig other = from_json_text(run.settings_json, {}, "the history");
+                auto* dialog =
+                    new DiffDialog(to_qt(run.name), tr("now"), diff(other, document_.config()), this);
+                dialog->setAttribute(Qt::WA_DeleteOnClose);
+                connect(dialog, &DiffDialog::chosen, this, [this, dialog](const QString& key) {
+                  dialog->accept();
+                  form_->go_to(to_std(key));
+                });
+                dialog->open();
+              });
+            },
+            [this](const Error& error) { context().alerts.add_error(error); });
+}
+
+void NewPage::attempt(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (...) {
+    context().alerts.add_error(as_error(std::current_exception()));
+  }
+}
+
+}  // namespace lathe::ui

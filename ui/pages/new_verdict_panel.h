@@ -1,0 +1,66 @@
+// The right side of New, always in sight: the verdict in words, memory by role, the step, speed, changes.
+#pragma once
+
+#include <QWidget>
+#include <string>
+#include <vector>
+
+#include "core/config/validate.h"
+
+class QLabel;
+class QPushButton;
+class QTableView;
+
+namespace lathe {
+class Error;
+}
+
+namespace lathe::ui {
+
+class ChangesModel;
+class ConfigDocument;
+class LivePlot;
+class MemoryBar;
+class MemoryLegend;
+class NewAssessor;
+class Theme;
+
+class VerdictPanel : public QWidget {
+  Q_OBJECT
+ public:
+  VerdictPanel(NewAssessor& assessor, ConfigDocument& document, const Theme& theme,
+               QWidget* parent = nullptr);
+
+  QString verdict_text() const;
+  QTableView* changes_view() const { return changes_; }
+
+ Q_SIGNALS:
+  void setting_asked(const QString& key);  // a problem was clicked
+
+ private:
+  void show_started();
+  void show_assessment();
+  void show_problems(const std::vector<Problem>& problems);
+  void show_refusal(const Error& error);
+  void show_changes();
+  void show_speed();
+  void apply_change();
+  void set_stale(bool stale);
+
+  NewAssessor& assessor_;
+  ConfigDocument& document_;
+  const Theme& theme_;
+  QLabel *verdict_, *where_, *peak_, *speed_, *record_, *changes_note_;
+  MemoryBar* bar_;
+  MemoryLegend* legend_;
+  LivePlot* plot_;
+  ChangesModel* model_;
+  QTableView* changes_;
+  QPushButton* apply_;
+};
+
+// "Fits: 13.2 GiB of 15.4 GiB, 2.2 GiB to spare."
+struct Assessment;
+QString verdict_sentence(const Assessment& assessment);
+
+}  // namespace lathe::ui

@@ -1,0 +1,193 @@
+#include "ui/pages/system_page.h"
+
+#include <QApplication>
+#include <QCheckBox>
+#include <QClipboard>
+#include <QComboBox>
+#include <QDesktopServices>
+#include <QFileDialog>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSpinBox>
+#include <QTextBrowser>
+#include <QUrl>
+#include <QVBoxLayout>
+
+#include "ui/app_context.h"
+#include "ui/desktop/desktop_integration.h"
+#include "ui/devices.h"
+#include "ui/preferences.h"
+#include "ui/text.h"
+#include "ui/theme/theme.h"
+#include "ui/theme/widgets.h"
+
+namespace lathe::ui {
+
+SystemPage::SystemPage(AppContext& context, QWidget* parent)
+    : Page(context, Place::System, parent), scale_at_start_(context.preferences.scale()) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(2 * Theme::grid, Theme::grid, 2 * Theme::grid, Theme::grid);
+  layout->setSpacing(Theme::grid);
+  layout->addWidget(make_title(tr("System")));
+  auto* row = new QHBoxLayout;
+  row->setSpacing(2 * Theme::grid);
+  row->addWidget(make_report(), 3);
+  row->addWidget(make_preferences(), 2);
+  layout->addLayout(row, 1);
+  connect(&context.devices, &Devices::ready_changed, this, &SystemPage::show_report);
+  connect(&context.theme, &Theme::changed, this, &SystemPage::show_report);
+}
+
+void SystemPage::activated() {
+  refresh();
+}
+
+QWidget* SystemPage::make_report() {
+  auto* card = new Card(tr("This machine"));
+  auto* again = make_button(tr("Check again"));
+  auto* copy = make_button(tr("Copy"), tr("The report as text, for an issue or a question"));
+  card->add_to_header(again);
+  card->add_to_header(copy);
+  view_ = new QTextBrowser;
+  view_->setAccessibleName(tr("Report on this machine"));
+  view_->setFrameShape(QFrame::NoFrame);
+  card->body()->addWidget(view_, 1);
+  connect(again, &QPushButton::clicked, this, &SystemPage::refresh);
+  connect(copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(report()); });
+  return card;
+}
+
+QWidget* SystemPage::make_preferences() {
+  Preferences& preferences = context().preferences;
+  auto* card = new Card(tr("Preferences"));
+  auto* form = new QFormLayout;
+  form->setFieldGrowthPolicy(QFormLayout::ExpandingFieldsGrow);
+  form->setRowWrapPolicy(QFormLayout::WrapLongRows);
+  form->setVerticalSpacing(Theme::grid + 4);
+
+  auto* appearance = new QComboBox;
+  appearance->setObjectName(QStringLiteral("appearance"));
+  appearance->addItems({tr("As the desktop"), tr("Light"), tr("Dark")});
+  appearance->setCurrentIndex(static_cast<int>(preferences.appearance()));
+  appearance->setAccessibleName(tr("Appearance"));
+  connect(appearance, &QComboBox::currentIndexChanged, this,
+          [&preferences](int index) { preferences.set_appearance(static_cast<Appearance>(index)); });
+  form->addRow(tr("Appearance"), appearance);
+
+  auto* scale = new QComboBox;
+  scale->setObjectName(QStringLiteral("scale"));
+  scale->setAccessibleName(tr("Scale"));
+  for (const double factor : {0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0}) {
+    scale->addItem(percent_text(factor), factor);
+    if (std::abs(factor - preferences.scale()) < 0.01) scale->setCurrentIndex(scale->count() - 1);
+  }
+  scale->setToolTip(tr("On top of the system's own scale. WSLg has no fractional scaling: set it here."));
+  restart_ = make_muted(tr("The new scale is used from the next start on."));
+  restart_->hide();
+  connect(scale, &QComboBox::currentIndexChanged, this, [this, scale, &preferences] {
+    preferences.set_scale(scale->currentData().toDouble());
+    restart_->setVisible(std::abs(preferences.scale() - scale_at_start_) > 0.01);
+  });
+  form->addRow(tr("Scale"), scale);
+  form->addRow(QString(), restart_);
+
+  auto* telemetry = new QSpinBox;
+  telemetry->setRange(100, 60000);
+  telemetry->setSingleStep(100);
+  telemetry->setSuffix(tr(" ms"));
+  telemetry->setValue(preferences.telemetry_ms());
+  telemetry->setAccessibleName(tr("Telemetry every"));
+  telemetry->setToolTip(
+      tr("How often GPU utilisation, temperature, power and clocks are read while a run trains"));
+  connect(telemetry, &QSpinBox::valueChanged, this,
+          [&preferences](int ms) { preferences.set_telemetry_ms(ms); });
+  form->addRow(tr("Telemetry every"), telemetry);
+
+  auto* notify = new QCheckBox(tr("Notify on the desktop"));
+  notify->setChecked(preferences.notifications());
+  notify->setToolTip(tr("When a run ends or needs you and this window is not in front"));
+  connect(notify, &QCheckBox::toggled, this, [&preferences](bool on) { preferences.set_notifications(on); });
+  form->addRow(QString(), notify);
+  auto* awake = new QCheckBox(tr("No sleep while training"));
+  awake->setChecked(preferences.keep_awake());
+  connect(awake, &QCheckBox::toggled, this, [&preferences](bool on) { preferences.set_keep_awake(on); });
+  form->addRow(QString(), awake);
+
+  const auto folder_row = [&](const QString& name, ElidedLabel* label, QPushButton* button) {
+    auto* row = new QWidget;
+    auto* line = new QHBoxLayout(row);
+    line->setContentsMargins(0, 0, 0, 0);
+    line->addWidget(label, 1);
+    line->addWidget(button);
+    form->addRow(name, row);
+  };
+  auto* data = new ElidedLabel(preferences.data_folder());
+  auto* choose = make_button(tr("Change…"), tr("Where new datasets are written"));
+  folder_row(tr("Datasets"), data, choose);
+  connect(choose, &QPushButton::clicked, this, [this, data, &preferences] {
+    const QString folder =
+        QFileDialog::getExistingDirectory(this, tr("Folder of datasets"), preferences.data_folder());
+    if (folder.isEmpty()) return;
+    preferences.set_data_folder(folder);
+    data->set_text(folder);
+    refresh();
+  });
+  auto* home = new ElidedLabel(to_qt(context().home));
+  auto* open = make_button(tr("Open"),
+                           tr("Show the folder of history and runs. Another one: start with --home FOLDER."));
+  folder_row(tr("History"), home, open);
+  connect(open, &QPushButton::clicked, this,
+          [this] { QDesktopServices::openUrl(QUrl::fromLocalFile(to_qt(context().home))); });
+
+  card->body()->addLayout(form);
+  card->body()->addSpacing(Theme::grid);
+  card->body()->addWidget(make_muted(context().desktop.abilities().join(QLatin1Char('\n'))));
+  card->body()->addStretch(1);
+  return card;
+}
+
+void SystemPage::refresh() {
+  job_.run([home = context().home,
+            data = to_path(context().preferences.data_folder())] { return system_report(home, data); },
+           [this](std::vector<ReportSection> sections) {
+             sections_ = std::move(sections);
+             show_report();
+           });
+}
+
+QString SystemPage::report() const {
+  std::vector<ReportSection> all = {device_section(context().registry, context().devices.ready())};
+  all.insert(all.end(), sections_.begin(), sections_.end());
+  return report_text(all);
+}
+
+void SystemPage::show_report() {
+  const Colors& colors = context().theme.colors();
+  std::vector<ReportSection> all = {device_section(context().registry, context().devices.ready())};
+  all.insert(all.end(), sections_.begin(), sections_.end());
+  QString html = QStringLiteral("<table cellspacing='0' cellpadding='3' width='100%'>");
+  for (const ReportSection& section : all) {
+    html += QStringLiteral("<tr><td colspan='2'><b>%1</b></td></tr>").arg(section.title.toHtmlEscaped());
+    for (const ReportLine& line : section.lines) {
+      const QColor color = line.mark == ReportLine::Mark::Good      ? colors.good
+                           : line.mark == ReportLine::Mark::Warning ? colors.warning
+                           : line.mark == ReportLine::Mark::Bad     ? colors.bad
+                                                                    : colors.text;
+      QString name = line.name.toHtmlEscaped();
+      if (name.startsWith(QLatin1String("  "))) name = QStringLiteral("&nbsp;&nbsp;&nbsp;") + name.trimmed();
+      html +=
+          QStringLiteral("<tr><td width='34%' style='color:%1'>%2</td><td style='color:%3'>%4%5</td></tr>")
+              .arg(colors.muted.name(), name, color.name(), line.value.toHtmlEscaped(),
+                   line.advice.isEmpty() ? QString()
+                                         : QStringLiteral("<br><span style='color:%1'>%2</span>")
+                                               .arg(colors.muted.name(), line.advice.toHtmlEscaped()));
+    }
+    html += QStringLiteral("<tr><td colspan='2'>&nbsp;</td></tr>");
+  }
+  view_->setHtml(html + QStringLiteral("</table>"));
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,162 @@
+#include "ui/training_guard.h"
+
+#include <QMessageBox>
+#include <QPushButton>
+#include <algorithm>
+
+#include "core/history/history_store.h"
+#include "core/train/run_control.h"
+#include "kernels/api/error.h"
+#include "ui/alerts.h"
+#include "ui/app_context.h"
+#include "ui/desktop/desktop_integration.h"
+#include "ui/launch.h"
+#include "ui/own_session.h"
+#include "ui/preferences.h"
+#include "ui/text.h"
+
+namespace lathe::ui {
+
+QString closing_question(const QString& run, const WorkAtStake& stake) {
+  const QString saved =
+      stake.saved_step > 0
+          ? TrainingGuard::tr("Its newest checkpoint is of step %1").arg(count_text(stake.saved_step))
+          : TrainingGuard::tr("It has no checkpoint yet");
+  const qint64 updates = std::max<qint64>(0, stake.step - stake.saved_step);
+  QString lost =
+      TrainingGuard::tr("%n update(s)", nullptr, static_cast<int>(std::min<qint64>(updates, 2147483647)));
+  if (stake.seconds > 0)
+    lost += TrainingGuard::tr(", about %1 of training", "time").arg(duration_text(stake.seconds));
+  return TrainingGuard::tr("Run %1 trains in this window, at step %2. %3: %4 are not saved.")
+      .arg(run, count_text(stake.step), saved, lost);
+}
+
+TrainingGuard::TrainingGuard(AppContext& context, QObject* parent) : QObject(parent), context_(context) {
+  connect(&context.session, &OwnSession::changed, this, &TrainingGuard::session_changed);
+  connect(&context.session, &OwnSession::ended, this, &TrainingGuard::session_ended);
+}
+
+void TrainingGuard::session_changed() {
+  if (context_.session.active() && context_.preferences.keep_awake()) {
+    if (!context_.desktop.sleep_inhibited()) context_.desktop.inhibit_sleep(tr("Training a model"));
+  } else {
+    context_.desktop.release_sleep();
+  }
+}
+
+void TrainingGuard::session_ended(const QString& run) {
+  context_.desktop.release_sleep();
+  report_end(run);
+  if (!closing_) return;
+  closing_ = false;
+  if (move_out_ && !context_.session.error()) {
+    move_out_ = false;
+    try {
+      resume_detached(context_.home, run, std::nullopt);
+    } catch (...) {
+      context_.alerts.add_error(as_error(std::current_exception()), run);
+      return;  // saved, but nobody trains it on: the window stays to say so
+    }
+  }
+  if (close_again_) close_again_();
+}
+
+// The end in words, with the run's last events as details.
+void TrainingGuard::report_end(const QString& run) {
+  const std::optional<Error> error = context_.session.error();
+  if (run.isEmpty()) {
+    if (error) context_.alerts.add_error(*error);
+    return;
+  }
+  struct End {
+    RunSummary summary;
+    QString events;
+  };
+  job_.run(
+      [open = context_.open_history, id = to_std(run)] {
+        const std::unique_ptr<HistoryStore> history = open();
+        End end{history->summary(id), {}};
+        QStringList lines;
+        const std::vector<EventRow> events = history->open_reader(id)->events();
+        for (size_t i = events.size() - std::min<size_t>(events.size(), 12); i < events.size(); ++i) {
+          lines << tr("step %1  %2").arg(events[i].step).arg(to_qt(events[i].text));
+        }
+        end.events = lines.join(QLatin1Char('\n'));
+        return end;
+      },
+      [this, run, error](const End& end) {
+        if (error) {
+          context_.alerts.add_error(*error, run, end.events);
+        } else {
+          const bool failed = end.summary.status == RunStatus::Failed;
+          context_.alerts.add({failed ? Alert::Level::Error : Alert::Level::Info,
+                               tr("Run %1: %2 at step %3.")
+                                   .arg(to_qt(end.summary.name), to_qt(status_name(end.summary.status)),
+                                        count_text(end.summary.step)),
+                               to_qt(end.summary.status_reason), run, end.events});
+        }
+      },
+      [this, run, error](const Error& unreadable) {
+        context_.alerts.add_error(error.value_or(unreadable), run);
+      });
+}
+
+WorkAtStake TrainingGuard::at_stake() const {
+  WorkAtStake stake;
+  const QString run = context_.session.run_id();
+  if (run.isEmpty()) return stake;
+  try {
+    // A few milliseconds: the catalogue's one row and the run's live row.
+    const std::unique_ptr<HistoryStore> history = context_.open_history();
+    const RunSummary summary = history->summary(to_std(run));
+    stake.step = summary.step;
+    if (const auto live = history->open_reader(to_std(run))->live())
+      stake.step = std::max(stake.step, static_cast<qint64>(live->step));
+    stake.saved_step = summary.last_checkpoint_step.value_or(0);
+    if (summary.step > 0) {
+      stake.seconds = static_cast<double>(summary.active_ms) / 1e3 / static_cast<double>(summary.step) *
+                      static_cast<double>(std::max<qint64>(0, stake.step - stake.saved_step));
+    }
+  } catch (const Error&) {
+    return stake;  // the question is asked all the same, without figures
+  }
+  return stake;
+}
+
+TrainingGuard::Answer TrainingGuard::ask_in_dialog(QWidget* window, const QString& question) const {
+  QMessageBox box(QMessageBox::Question, tr("A run trains in this window"), question, QMessageBox::NoButton,
+                  window);
+  box.setInformativeText(
+      tr("“Save and stop” finishes the update, writes a checkpoint, and closes. “Keep running” does the "
+         "same, then "
+         "goes on in a process of its own. The run can be resumed at any time."));
+  const QPushButton* save = box.addButton(tr("Save and stop"), QMessageBox::AcceptRole);
+  const QPushButton* move = box.addButton(tr("Keep running"), QMessageBox::ActionRole);
+  QPushButton* stay = box.addButton(tr("Stay"), QMessageBox::RejectRole);
+  box.setDefaultButton(stay);
+  box.setEscapeButton(stay);
+  box.exec();
+  return box.clickedButton() == save   ? Answer::SaveAndStop
+         : box.clickedButton() == move ? Answer::OwnProcess
+                                       : Answer::Stay;
+}
+
+bool TrainingGuard::may_close(QWidget* window, std::function<void()> close_again) {
+  if (!context_.session.active()) return true;
+  if (closing_) return false;
+  const QString question = closing_question(context_.session.run_id(), at_stake());
+  const Answer answer = ask ? ask(question) : ask_in_dialog(window, question);
+  if (answer == Answer::Stay) return false;
+  RunControl* control = context_.session.control();
+  if (!control) return true;  // it ended while the question stood
+  closing_ = true;
+  move_out_ = answer == Answer::OwnProcess;
+  close_again_ = std::move(close_again);
+  control->resume();  // a paused run saves only when it goes on
+  control->stop();
+  context_.alerts.add(
+      {Alert::Level::Info, tr("Finishing the update and saving; the window closes then."), {}});
+  return false;
+}
+
+}  // namespace lathe::ui
