@@ -148,6 +148,14 @@ std::vector<RunSummary> list(const Database& catalogue, bool archived) {
   return runs;
 }
 
+std::vector<std::string> active_runs(const Database& catalogue) {
+  std::vector<std::string> ids;
+  Statement statement =
+      catalogue.prepare("SELECT id FROM run WHERE status IN ('preparing', 'running', 'paused', 'stopping')");
+  while (statement.step()) ids.push_back(statement.text(0));
+  return ids;
+}
+
 RunSummary summary(const Database& catalogue, std::string_view id) {
   Statement statement = catalogue.prepare(fmt::format("SELECT {} FROM run WHERE id = ?", summary_columns));
   statement.bind(1, id);
@@ -202,6 +210,13 @@ void rename(const Database& catalogue, std::string_view id, std::string_view nam
   Statement statement = catalogue.prepare("UPDATE run SET name = ? WHERE id = ?");
   statement.bind(1, name.empty() ? id : name).bind(2, id);
   change(catalogue, statement, id);
+}
+
+std::map<std::string, std::string> notes(const Database& catalogue) {
+  std::map<std::string, std::string> notes;
+  Statement statement = catalogue.prepare("SELECT id, notes FROM run WHERE notes <> ''");
+  while (statement.step()) notes.emplace(statement.text(0), statement.text(1));
+  return notes;
 }
 
 void set_notes(const Database& catalogue, std::string_view id, std::string_view notes) {

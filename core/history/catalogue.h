@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,11 +30,15 @@ void delete_run(const Database& catalogue, std::string_view id);
 std::vector<RunSummary> list(const Database& catalogue, bool archived);
 // The query of list(), for the test that shows it reads no table of numbers.
 std::string list_sql(bool archived);
+// Ids of the runs that are being trained, as far as their status tells.
+std::vector<std::string> active_runs(const Database& catalogue);
 RunSummary summary(const Database& catalogue, std::string_view id);
 RunDetails details(const Database& catalogue, std::string_view id);  // without the folder
 std::string find(const Database& catalogue, std::string_view text);
 
 void rename(const Database& catalogue, std::string_view id, std::string_view name);
+// Of the runs that have some, by id.
+std::map<std::string, std::string> notes(const Database& catalogue);
 void set_notes(const Database& catalogue, std::string_view id, std::string_view notes);
 void set_archived(const Database& catalogue, std::string_view id, bool archived);
 void add_tag(const Database& catalogue, std::string_view id, std::string_view tag);

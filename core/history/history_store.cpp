@@ -80,16 +80,21 @@ std::string lock_name() {
 }  // namespace
 
 HistoryStore::HistoryStore(std::filesystem::path home) : home_(std::move(home)) {
-  std::error_code error;
-  std::filesystem::create_directories(home_ / "runs", error);
-  if (error) {
+  std::error_code failed;
+  std::filesystem::create_directories(home_ / "runs", failed);
+  if (failed) {
     throw Error(ErrorCode::Io,
-                fmt::format("The home folder {} can't be made: {}.", to_utf8(home_), error.message()),
+                fmt::format("The home folder {} can't be made: {}.", to_utf8(home_), failed.message()),
                 "Choose another with --home or LATHE_HOME.");
   }
   require_fit(home_);
   catalogue_ = catalogue::open(home_);
-  repair_interrupted();
+  try {
+    repair_interrupted();
+  } catch (const Error& error) {
+    // A full disk doesn't keep people from looking: the run is repaired by whoever opens the history next.
+    if (error.code() != ErrorCode::DiskFull) throw;
+  }
 }
 
 HistoryStore::~HistoryStore() = default;
@@ -187,6 +192,9 @@ bool HistoryStore::is_running(std::string_view id) const {
 void HistoryStore::rename(std::string_view id, std::string_view name) {
   catalogue::rename(*catalogue_, id, name);
 }
+std::map<std::string, std::string> HistoryStore::notes() const {
+  return catalogue::notes(*catalogue_);
+}
 void HistoryStore::set_notes(std::string_view id, std::string_view notes) {
   catalogue::set_notes(*catalogue_, id, notes);
 }
@@ -248,36 +256,47 @@ Command HistoryStore::command(int64_t command_id) const {
 
 std::vector<std::string> HistoryStore::repair_interrupted() {
   std::vector<std::string> repaired;
-  for (const RunSummary& run : list({.archived = true})) {
-    if (!is_active(run.status) || is_running(run.id)) continue;
-    std::optional<FileLock> lock;
-    if (std::filesystem::is_directory(run_folder(run.id))) {
-      lock = FileLock::try_acquire(run_folder(run.id) / lock_name());
-      if (!lock) continue;
-      // It may have ended, or been repaired by somebody else, before we had the lock.
-      if (!is_active(catalogue::summary(*catalogue_, run.id).status)) continue;
-      try {
-        catalogue::set_progress(*catalogue_, run.id, read_progress(RunReader(run_folder(run.id))));
-      } catch (const Error&) {
-        // A broken run file must not keep the other runs from being listed; opening this one says what is
-        // wrong.
-      }
+  for (const std::string& id : catalogue::active_runs(*catalogue_)) {
+    try {
+      if (repair(id)) repaired.push_back(id);
+    } catch (const Error& error) {
+      // Somebody else deleted it meanwhile.
+      if (error.code() != ErrorCode::NotFound) throw;
     }
-    const RunSummary now = catalogue::summary(*catalogue_, run.id);
-    const std::string reason =
-        now.last_checkpoint_step
-            ? fmt::format("The process ended unexpectedly after step {}; resumable at step {}.", now.step,
-                          *now.last_checkpoint_step)
-            : fmt::format("The process ended unexpectedly after step {}, before the first checkpoint.",
-                          now.step);
-    catalogue::answer_all_commands(*catalogue_, run.id,
-                                   "Not done: the process that trained this run had ended.");
-    catalogue::set_status(*catalogue_, run.id, RunStatus::Interrupted, reason);
-    std::error_code ignored;
-    std::filesystem::remove(run_folder(run.id) / "reserve", ignored);
-    repaired.push_back(run.id);
   }
   return repaired;
+}
+
+bool HistoryStore::repair(const std::string& id) {
+  const std::filesystem::path folder = run_folder(id);
+  if (is_running(id)) return false;
+  std::optional<FileLock> lock;
+  if (std::filesystem::is_directory(folder)) {
+    lock = FileLock::try_acquire(folder / lock_name());
+    if (!lock) return false;
+    // It may have ended, or been repaired by somebody else, before we had the lock.
+    if (!is_active(catalogue::summary(*catalogue_, id).status)) return false;
+    // First of all, as the disk may have been full when it died.
+    std::error_code ignored;
+    std::filesystem::remove(folder / "reserve", ignored);
+    try {
+      catalogue::set_progress(*catalogue_, id, read_progress(RunReader(folder)));
+    } catch (const Error& error) {
+      // A broken run file must not keep the other runs from being listed; opening this one says what is
+      // wrong.
+      if (error.code() != ErrorCode::CorruptFile && error.code() != ErrorCode::NotFound) throw;
+    }
+  }
+  const RunSummary run = catalogue::summary(*catalogue_, id);
+  const std::string reason =
+      run.last_checkpoint_step
+          ? fmt::format("The process ended unexpectedly after step {}; resumable at step {}.", run.step,
+                        *run.last_checkpoint_step)
+          : fmt::format("The process ended unexpectedly after step {}, before the first checkpoint.",
+                        run.step);
+  catalogue::answer_all_commands(*catalogue_, id, "Not done: the process that trained this run had ended.");
+  catalogue::set_status(*catalogue_, id, RunStatus::Interrupted, reason);
+  return true;
 }
 
 int64_t HistoryStore::data_version() const {

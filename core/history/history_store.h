@@ -10,6 +10,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,9 +26,9 @@ namespace lathe {
 class Database;
 
 struct ListFilter {
-  bool archived = false;              // archived runs too
-  std::string tag{};                  // only runs with this tag
-  std::string text{};                 // only runs whose id, name, tags or notes contain it
+  bool archived = false;  // archived runs too
+  std::string tag{};      // only runs with this tag
+  std::string text{};     // only runs whose id, name or tags contain it, upper and lower case alike
   std::vector<RunStatus> statuses{};  // only these; empty: all
 };
 
@@ -66,6 +67,8 @@ class HistoryStore {
   bool is_running(std::string_view id) const;
 
   void rename(std::string_view id, std::string_view name);
+  // The notes of all runs that have some, by id: for a list that shows them.
+  std::map<std::string, std::string> notes() const;
   void set_notes(std::string_view id, std::string_view notes);
   void add_tag(std::string_view id, std::string_view tag);
   void remove_tag(std::string_view id, std::string_view tag);
@@ -89,6 +92,8 @@ class HistoryStore {
   int64_t data_version() const;
 
  private:
+  bool repair(const std::string& id);
+
   std::filesystem::path home_;
   std::unique_ptr<Database> catalogue_;
 };

@@ -10,26 +10,9 @@
 #include <vector>
 
 #include "core/history/metric_table.h"
-#include "core/history/run_types.h"
+#include "core/history/run_batch.h"
 
 namespace lathe {
-
-// What came since the last commit, in order within each kind.
-struct RunBatch {
-  std::vector<UpdateRow> updates;
-  std::vector<EvaluationRow> evaluations;
-  std::vector<GroupRow> groups;
-  std::vector<TelemetryRow> telemetry;
-  std::vector<EventRow> events;    // ids and sessions are given on writing
-  std::vector<SampleRow> samples;  // likewise
-  std::optional<LiveState> live;   // the newest only
-
-  bool empty() const {
-    return updates.empty() && evaluations.empty() && groups.empty() && telemetry.empty() && events.empty() &&
-           samples.empty() && !live;
-  }
-  size_t rows() const { return updates.size() + evaluations.size() + groups.size() + telemetry.size(); }
-};
 
 class RunFile {
  public:

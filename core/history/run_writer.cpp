@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <iterator>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "core/history/catalogue.h"
 #include "core/history/reserve_file.h"
+#include "core/history/run_batch.h"
 #include "core/history/run_file.h"
 #include "core/history/run_progress.h"
 #include "core/history/run_reader.h"
@@ -30,48 +30,6 @@ constexpr auto command_period = 100ms;
 constexpr auto progress_period = 1s;
 constexpr auto retry_period = 1s;
 constexpr size_t queue_limit = 65'536;
-
-struct Answer {
-  int64_t command;
-  std::string text;
-  bool done;
-};
-
-// What waits to be written to the catalogue, besides progress.
-struct CatalogueBatch {
-  std::optional<RunInfo> info;
-  std::optional<RunStatus> status;
-  std::vector<std::pair<CheckpointRow, bool>> checkpoints;  // true: put, false: remove
-  std::vector<Answer> answers;
-  bool empty() const { return !info && !status && checkpoints.empty() && answers.empty(); }
-};
-
-template <class Row>
-void append(std::vector<Row>& to, std::vector<Row>& from) {
-  if (to.empty()) {
-    to.swap(from);
-  } else {
-    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-  }
-  from.clear();
-}
-
-void append(RunBatch& to, RunBatch& from) {
-  append(to.updates, from.updates);
-  append(to.evaluations, from.evaluations);
-  append(to.groups, from.groups);
-  append(to.telemetry, from.telemetry);
-  append(to.events, from.events);
-  append(to.samples, from.samples);
-  if (from.live) to.live = std::exchange(from.live, std::nullopt);
-}
-
-void append(CatalogueBatch& to, CatalogueBatch& from) {
-  if (from.info) to.info = std::exchange(from.info, std::nullopt);
-  if (from.status) to.status = std::exchange(from.status, std::nullopt);
-  append(to.checkpoints, from.checkpoints);
-  append(to.answers, from.answers);
-}
 
 }  // namespace
 
@@ -179,7 +137,7 @@ class RunWriter::Impl {
   void change_checkpoint(CheckpointRow checkpoint, bool put) {
     if (checkpoint.created_ms == 0) checkpoint.created_ms = wall_clock_ms();
     const std::lock_guard queue(queue_);
-    changes_.checkpoints.emplace_back(std::move(checkpoint), put);
+    changes_.checkpoints.push_back({std::move(checkpoint), put});
   }
 
   std::vector<Command> poll_commands() {
@@ -239,8 +197,12 @@ class RunWriter::Impl {
           next_commit = now + commit_period;
           commit(false);
         }
-      } catch (const Error&) {
-        next_commit = next_poll = now + retry_period;  // failure_ tells the trainer
+      } catch (const Error& error) {
+        set_failure(error);
+        next_commit = next_poll = now + retry_period;
+      } catch (const std::exception& error) {
+        set_failure(Error(ErrorCode::Internal, error.what(), "This is a bug in Lathe; please report it."));
+        next_commit = next_poll = now + retry_period;
       }
     }
   }
@@ -263,8 +225,8 @@ class RunWriter::Impl {
     if (finished_) return;
     {
       const std::lock_guard queue(queue_);
-      append(batch_, pending_);
-      append(catalogue_batch_, changes_);
+      batch_.take(pending_);
+      catalogue_batch_.take(changes_);
     }
     room_.notify_all();
     try {
@@ -303,27 +265,14 @@ class RunWriter::Impl {
   }
 
   void write_catalogue(bool all) {
-    const bool progress_due = progress_changed_ && (all || Clock::now() >= next_progress_);
-    if (catalogue_batch_.empty() && !progress_due) return;
-    const CatalogueBatch& batch = catalogue_batch_;
-    if (batch.info) catalogue::set_info(*catalogue_, id_, *batch.info);
-    for (const auto& [checkpoint, put] : batch.checkpoints) {
-      if (put) {
-        catalogue::put_checkpoint(*catalogue_, id_, checkpoint);
-      } else {
-        catalogue::remove_checkpoint(*catalogue_, id_, checkpoint.step);
-      }
-    }
-    if (progress_due) {
+    if (progress_changed_ && (all || Clock::now() >= next_progress_)) {
       catalogue::set_progress(*catalogue_, id_, progress_);
       progress_changed_ = false;
       next_progress_ = Clock::now() + progress_period;
     }
-    if (batch.status) catalogue::set_status(*catalogue_, id_, *batch.status, "");
-    // Answers come last: who waits for one finds everything else in place.
-    for (const Answer& answer : batch.answers)
-      catalogue::answer_command(*catalogue_, answer.command, answer.text, answer.done);
-    catalogue_batch_ = {};  // all of these may be written twice, so a failure in between costs nothing
+    if (catalogue_batch_.empty()) return;
+    catalogue_batch_.write(*catalogue_, id_);
+    catalogue_batch_ = {};
   }
 
   // Whether an earlier failure is over: after a full disk only when there is room for the reserve again.
@@ -348,7 +297,7 @@ class RunWriter::Impl {
     if (commands.empty()) return;
     last_command_ = commands.back().id;
     const std::lock_guard queue(queue_);
-    append(commands_, commands);
+    for (Command& command : commands) commands_.push_back(std::move(command));
   }
 
   const std::string id_;
