@@ -108,6 +108,16 @@ __device__ __forceinline__ void load_b_transposed(uint32_t (&b)[4], uint32_t bas
   load_matrices_transposed(b, base + Tile<kColumns>::offset(k_row + (lane & 15), n_chunk + (lane >> 4)));
 }
 
+// The first half of that alone: B[16,8].
+template <int kColumns>
+__device__ __forceinline__ void load_b_half_transposed(uint32_t (&b)[2], uint32_t base, int k_row,
+                                                       int n_chunk, int lane) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
+               : "=r"(b[0]), "=r"(b[1])
+               : "r"(base + Tile<kColumns>::offset(k_row + (lane & 15), n_chunk))
+               : "memory");
+}
+
 // acc[16,8] += A[16,16] · B[16,8]
 __device__ __forceinline__ void multiply_add(float (&acc)[4], const uint32_t (&a)[4], uint32_t b0,
                                              uint32_t b1) {

@@ -19,7 +19,9 @@ template <int kHeadDim>  // padded
 struct BackwardTile {
   static constexpr bool kWide = kHeadDim > 128;
   static constexpr int kKeys = kWide ? 64 : 128;
-  static constexpr int kQueries = kWide ? 16 : 32;
+  static constexpr int kQueries = kWide ? 16 : 64;
+  // Scores are made for this many queries at a time, which bounds the registers they take.
+  static constexpr int kPart = kWide ? 16 : 32;
   static constexpr int kThreads = 256;
   static constexpr int kWarps = kThreads / 32;
   // Warps that share 16 keys, each with its part of the head dim of dK and dV; they repeat S and dP.
@@ -29,18 +31,23 @@ struct BackwardTile {
   static constexpr bool kValuesInRegisters = !kWide;
   // dQ: 16-row groups, and how many 8-column tiles of one each warp makes.
   static constexpr int kRowGroups = kQueries / 16;
-  static constexpr int kDqTiles = (kHeadDim / 8 + kWarps / kRowGroups - 1) / (kWarps / kRowGroups);
+  static constexpr int kDqTiles = kHeadDim / 8 / (kWarps / kRowGroups);
+  static_assert(kDqTiles * (kWarps / kRowGroups) * 8 == kHeadDim);
 
   static constexpr int kKeyBytes = kKeys * kHeadDim * 2;
   static constexpr int kQueryBytes = kQueries * kHeadDim * 2;
   static constexpr int kStatisticBytes = kQueries * 4;  // one of lse, delta, document start
-  static constexpr int kStageBytes = 2 * kQueryBytes + 3 * kStatisticBytes;
   static constexpr int kScoreBytes = kKeys * kQueries * 2;
-  static constexpr int kTurnBytes = 16;
-  static constexpr int kSharedBytes =
-      kKeyBytes * (kValuesInRegisters ? 1 : 2) + 2 * kStageBytes + kScoreBytes + kTurnBytes;
+  // Offsets of the parts: K, V if it stays, two stages of Q, dO, dS, two stages of statistics, the turn.
+  static constexpr int kValues = kKeyBytes;
+  static constexpr int kStages = kValues + (kValuesInRegisters ? 0 : kKeyBytes);
+  static constexpr int kGradients = kStages + 2 * kQueryBytes;
+  static constexpr int kScores = kGradients + kQueryBytes;
+  static constexpr int kStatistics = kScores + kScoreBytes;
+  static constexpr int kTurn = kStatistics + 2 * 3 * kStatisticBytes;
+  static constexpr int kSharedBytes = kTurn + 16;
   static_assert(kSharedBytes <= 99 * 1024, "what a consumer GPU gives one thread block");
-  static_assert(!kValuesInRegisters || 2 * kStageBytes >= kKeyBytes, "values pass through the stages");
+  static_assert(!kValuesInRegisters || 2 * kQueryBytes >= kKeyBytes, "values pass through the stages");
 };
 
 struct BackwardParameters {
@@ -54,21 +61,36 @@ struct BackwardParameters {
   float scale, scale_log2;
 };
 
+// acc[16, 8·kTiles] += A · rows k_row.. of a tile, columns from first_chunk·8.
+template <int kHeadDim, int kTiles>
+__device__ __forceinline__ void add_product(float (&acc)[kTiles][4], const uint32_t (&a)[4], uint32_t tile,
+                                            int k_row, int first_chunk, int lane) {
+#pragma unroll
+  for (int d = 0; d < kTiles / 2; ++d) {
+    uint32_t b[4];
+    load_b_transposed<kHeadDim>(b, tile, k_row, first_chunk + d * 2, lane);
+    multiply_add(acc[2 * d], a, b[0], b[1]);
+    multiply_add(acc[2 * d + 1], a, b[2], b[3]);
+  }
+}
+
 template <int kHeadDim>
 __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
     backward_kernel(const __grid_constant__ BackwardParameters p) {
   using Shape = BackwardTile<kHeadDim>;
   constexpr int kBM = Shape::kQueries;
   constexpr int kBN = Shape::kKeys;
+  constexpr int kPart = Shape::kPart;
   constexpr int kSteps = kHeadDim / 16;
   constexpr int kThreads = Shape::kThreads;
   extern __shared__ __align__(128) uint8_t shared[];
   const uint32_t k_tile = shared_address(shared);
-  const uint32_t v_tile = k_tile + Shape::kKeyBytes;  // if values stay in shared memory
-  uint8_t* const stages = shared + Shape::kKeyBytes * (Shape::kValuesInRegisters ? 1 : 2);
-  uint8_t* const ds_data = stages + 2 * Shape::kStageBytes;
-  const uint32_t ds_tile = shared_address(ds_data);
-  int* const turn_data = reinterpret_cast<int*>(ds_data + Shape::kScoreBytes);
+  const uint32_t v_tile = k_tile + Shape::kValues;  // if values stay in shared memory
+  const uint32_t stages = k_tile + Shape::kStages;
+  const uint32_t do_tile = k_tile + Shape::kGradients;
+  uint8_t* const ds_data = shared + Shape::kScores;
+  const uint32_t ds_tile = k_tile + Shape::kScores;
+  int* const turn_data = reinterpret_cast<int*>(shared + Shape::kTurn);
 
   const int lane = static_cast<int>(threadIdx.x) & 31;
   const int warp = static_cast<int>(threadIdx.x) >> 5;
@@ -95,24 +117,27 @@ __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
       p.document_start == nullptr ? nullptr : p.workspace.first_block + batch * p.order.tiles;
   const int64_t counters = p.workspace.padded_context / kSmallestTile;
 
-  auto load_stage = [&](int stage, int head, int tile) {
-    const uint32_t at = shared_address(stages) + static_cast<uint32_t>(stage * Shape::kStageBytes);
-    load_tile<kBM, kHeadDim, kThreads>(at, q + head * p.head_dim, p.q_stride, tile * kBM, p.context,
-                                       p.head_dim);
-    load_tile<kBM, kHeadDim, kThreads>(at + Shape::kQueryBytes, d_o + head * p.head_dim,
-                                       static_cast<int64_t>(p.heads) * p.head_dim, tile * kBM, p.context,
-                                       p.head_dim);
+  auto load_queries = [&](int stage, int head, int tile) {
+    load_tile<kBM, kHeadDim, kThreads>(stages + static_cast<uint32_t>(stage * Shape::kQueryBytes),
+                                       q + head * p.head_dim, p.q_stride, tile * kBM, p.context, p.head_dim);
     const int thread = static_cast<int>(threadIdx.x);
     if (thread < kBM) {
-      const uint32_t statistics = at + 2 * Shape::kQueryBytes + static_cast<uint32_t>(thread * 4);
+      const uint32_t at = k_tile + static_cast<uint32_t>(Shape::kStatistics +
+                                                         stage * 3 * Shape::kStatisticBytes + thread * 4);
       const int64_t row = (head_row + head) * p.workspace.padded_context + tile * kBM + thread;
-      copy_async_4(statistics, p.workspace.lse_log2 + row, true);
-      copy_async_4(statistics + Shape::kStatisticBytes, p.workspace.delta + row, true);
+      copy_async_4(at, p.workspace.lse_log2 + row, true);
+      copy_async_4(at + Shape::kStatisticBytes, p.workspace.delta + row, true);
       if (p.document_start != nullptr) {
         const int t = min(tile * kBM + thread, p.context - 1);
-        copy_async_4(statistics + 2 * Shape::kStatisticBytes, p.document_start + batch_row + t, true);
+        copy_async_4(at + 2 * Shape::kStatisticBytes, p.document_start + batch_row + t, true);
       }
     }
+    commit_copies();
+  };
+  auto load_gradients = [&](int head, int tile) {
+    load_tile<kBM, kHeadDim, kThreads>(do_tile, d_o + head * p.head_dim,
+                                       static_cast<int64_t>(p.heads) * p.head_dim, tile * kBM, p.context,
+                                       p.head_dim);
     commit_copies();
   };
 
@@ -126,14 +151,13 @@ __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
     load_tile<kBN, kHeadDim, kThreads>(k_tile, k, p.k_stride, first_key_row, p.context, p.head_dim);
     uint32_t v_fragments[Shape::kValuesInRegisters ? kSteps : 1][4];
     if constexpr (Shape::kValuesInRegisters) {
-      const uint32_t passage = shared_address(stages);
-      load_tile<kBN, kHeadDim, kThreads>(passage, v, p.v_stride, first_key_row, p.context, p.head_dim);
+      load_tile<kBN, kHeadDim, kThreads>(stages, v, p.v_stride, first_key_row, p.context, p.head_dim);
       commit_copies();
       wait_copies();
       __syncthreads();
 #pragma unroll
       for (int step = 0; step < kSteps; ++step) {
-        load_a<kHeadDim>(v_fragments[step], passage, key_group * 16, step * 2, lane);
+        load_a<kHeadDim>(v_fragments[step], stages, key_group * 16, step * 2, lane);
       }
       __syncthreads();
     } else {
@@ -143,19 +167,19 @@ __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
     float dk[Shape::kColumns / 8][4] = {};
     float dv[Shape::kColumns / 8][4] = {};
     TileWalk walk(p.order, first_block, block, AttentionOrder::upwards(wave));
-    if (!walk.done()) load_stage(0, walk.head, walk.tile);
+    if (!walk.done()) {
+      load_queries(0, walk.head, walk.tile);
+      load_gradients(walk.head, walk.tile);
+    }
     uint32_t* counter = nullptr;  // of the tile in work, and of the one before it
     uint32_t* last_counter = nullptr;
-    int last_rank = 0;
-    Turn mine;
     for (int stage = 0; !walk.done(); stage ^= 1) {
       const int head = walk.head;
       const int tile = walk.tile;
       wait_copies();
-      __syncthreads();  // the tile has landed; everybody is done with the other stage, dS, and dQ of the last
-                        // tile
+      __syncthreads();  // the tile has landed; everybody is done with the other stage, dS, and the last
+                        // tile's dQ
       last_counter = counter;
-      last_rank = mine.rank;
       counter = p.workspace.turn + (head_row + head) * counters + tile;
       if (warp == 0) {
         const int last_key = min(tile * kBM + kBM, p.context) - 1;
@@ -166,43 +190,43 @@ __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
         }
       }
       walk.advance();
-      if (!walk.done()) load_stage(stage ^ 1, walk.head, walk.tile);
+      if (!walk.done()) load_queries(stage ^ 1, walk.head, walk.tile);
 
-      uint8_t* const at = stages + stage * Shape::kStageBytes;
-      const uint32_t q_tile = shared_address(at);
-      const uint32_t do_tile = q_tile + Shape::kQueryBytes;
-      const float* lse = reinterpret_cast<const float*>(at + 2 * Shape::kQueryBytes);
+      const uint32_t q_tile = stages + static_cast<uint32_t>(stage * Shape::kQueryBytes);
+      const float* lse =
+          reinterpret_cast<const float*>(shared + Shape::kStatistics + stage * 3 * Shape::kStatisticBytes);
       const float* delta = lse + kBM;
       const int* starts = reinterpret_cast<const int*>(delta + kBM);
       const int tile_query = tile * kBM;
-      const bool live =
-          warp_key <= tile_query + kBM - 1;  // some query of the tile sees some key of this warp
 
       uint32_t ds_operand[kBM / 16][4];
-      if (live) {
-        float p_t[kBM / 8][4] = {};  // S^T, then P^T, then dS^T: rows keys, columns queries
+#pragma unroll
+      for (int part = 0; part < kBM; part += kPart) {
+        if (warp_key > tile_query + part + kPart - 1)
+          continue;                    // no query of the part sees a key of this warp
+        float p_t[kPart / 8][4] = {};  // S^T, then P^T, then dS^T: rows keys, columns queries
 #pragma unroll
         for (int step = 0; step < kSteps; ++step) {
           uint32_t a[4];
           load_a<kHeadDim>(a, k_tile, key_group * 16, step * 2, lane);
 #pragma unroll
-          for (int n = 0; n < kBM / 16; ++n) {
+          for (int n = 0; n < kPart / 16; ++n) {
             uint32_t b[4];
-            load_b<kHeadDim>(b, q_tile, n * 16, step * 2, lane);
+            load_b<kHeadDim>(b, q_tile, part + n * 16, step * 2, lane);
             multiply_add(p_t[2 * n], a, b[0], b[1]);
             multiply_add(p_t[2 * n + 1], a, b[2], b[3]);
           }
         }
-        float dp[kBM / 8][4] = {};
+        float dp[kPart / 8][4] = {};
 #pragma unroll
         for (int step = 0; step < kSteps; ++step) {
           uint32_t a[4];
           if constexpr (!Shape::kValuesInRegisters)
             load_a<kHeadDim>(a, v_tile, key_group * 16, step * 2, lane);
 #pragma unroll
-          for (int n = 0; n < kBM / 16; ++n) {
+          for (int n = 0; n < kPart / 16; ++n) {
             uint32_t b[4];
-            load_b<kHeadDim>(b, do_tile, n * 16, step * 2, lane);
+            load_b<kHeadDim>(b, do_tile, part + n * 16, step * 2, lane);
             if constexpr (Shape::kValuesInRegisters) {
               multiply_add(dp[2 * n], v_fragments[step], b[0], b[1]);
               multiply_add(dp[2 * n + 1], v_fragments[step], b[2], b[3]);
@@ -213,12 +237,12 @@ __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
           }
         }
 
-        const bool masked = warp_key + 15 > tile_query || p.document_start != nullptr;
+        const bool masked = warp_key + 15 > tile_query + part || p.document_start != nullptr;
 #pragma unroll
-        for (int n = 0; n < kBM / 8; ++n) {
+        for (int n = 0; n < kPart / 8; ++n) {
 #pragma unroll
           for (int i = 0; i < 4; ++i) {
-            const int column = n * 8 + (lane & 3) * 2 + (i & 1);
+            const int column = part + n * 8 + (lane & 3) * 2 + (i & 1);
             float probability = exp2_fast(fmaf(p_t[n][i], p.scale_log2, -lse[column]));
             if (masked) {
               const int query = tile_query + column;
@@ -228,60 +252,44 @@ __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
             p_t[n][i] = probability;
           }
         }
-        uint32_t p_operand[kBM / 16][4];
+        uint32_t p_operand[kPart / 16][4];
 #pragma unroll
-        for (int n = 0; n < kBM / 16; ++n) round_to_a(p_operand[n], p_t[2 * n], p_t[2 * n + 1]);
+        for (int n = 0; n < kPart / 16; ++n) round_to_a(p_operand[n], p_t[2 * n], p_t[2 * n + 1]);
 #pragma unroll
-        for (int n = 0; n < kBM / 8; ++n) {
+        for (int n = 0; n < kPart / 8; ++n) {
 #pragma unroll
           for (int i = 0; i < 4; ++i) {
-            const int column = n * 8 + (lane & 3) * 2 + (i & 1);
-            p_t[n][i] *= dp[n][i] - delta[column];
+            p_t[n][i] *= dp[n][i] - delta[part + n * 8 + (lane & 3) * 2 + (i & 1)];
           }
         }
 #pragma unroll
-        for (int n = 0; n < kBM / 16; ++n) round_to_a(ds_operand[n], p_t[2 * n], p_t[2 * n + 1]);
-        if (column_group == 0) {
+        for (int n = 0; n < kPart / 16; ++n) {
+          round_to_a(ds_operand[part / 16 + n], p_t[2 * n], p_t[2 * n + 1]);
+          if (column_group != 0) continue;
 #pragma unroll
-          for (int n = 0; n < kBM / 8; ++n) {
-#pragma unroll
-            for (int r = 0; r < 2; ++r) {
-              const int row = key_group * 16 + lane / 4 + r * 8;
-              *reinterpret_cast<uint32_t*>(ds_data + Tile<kBM>::offset(row, n) + (lane & 3) * 4) =
-                  ds_operand[n / 2][(n & 1) * 2 + r];
-            }
+          for (int i = 0; i < 4; ++i) {
+            const int row = key_group * 16 + lane / 4 + (i & 1) * 8;
+            *reinterpret_cast<uint32_t*>(ds_data + Tile<kBM>::offset(row, part / 8 + n * 2 + i / 2) +
+                                         (lane & 3) * 4) = ds_operand[part / 16 + n][i];
           }
         }
 #pragma unroll
-        for (int n = 0; n < kBM / 16; ++n) {
-#pragma unroll
-          for (int d = 0; d < Shape::kColumns / 16; ++d) {
-            uint32_t b[4];
-            load_b_transposed<kHeadDim>(b, do_tile, n * 16, column_group * (Shape::kColumns / 8) + d * 2,
-                                        lane);
-            multiply_add(dv[2 * d], p_operand[n], b[0], b[1]);
-            multiply_add(dv[2 * d + 1], p_operand[n], b[2], b[3]);
-          }
+        for (int n = 0; n < kPart / 16; ++n) {
+          add_product<kHeadDim>(dv, p_operand[n], do_tile, part + n * 16,
+                                column_group * (Shape::kColumns / 8), lane);
         }
       }
       // The last contribution has long reached L2, so that passing it on costs no wait here.
-      if (threadIdx.x == kThreads - 1 && last_counter != nullptr) pass_turn(last_counter, last_rank);
-      __syncthreads();  // dS and the turn are complete
-      mine = {turn_data[0], turn_data[1]};
+      if (threadIdx.x == kThreads - 1 && last_counter != nullptr) pass_turn(last_counter);
+      __syncthreads();  // dS and the turn are complete, dO is used up
+      const Turn mine{turn_data[0], turn_data[1]};
       const uint32_t seen = peek_turn(counter);
 
-      if (live) {
+      if (!walk.done()) load_gradients(walk.head, walk.tile);
 #pragma unroll
-        for (int n = 0; n < kBM / 16; ++n) {
-#pragma unroll
-          for (int d = 0; d < Shape::kColumns / 16; ++d) {
-            uint32_t b[4];
-            load_b_transposed<kHeadDim>(b, q_tile, n * 16, column_group * (Shape::kColumns / 8) + d * 2,
-                                        lane);
-            multiply_add(dk[2 * d], ds_operand[n], b[0], b[1]);
-            multiply_add(dk[2 * d + 1], ds_operand[n], b[2], b[3]);
-          }
-        }
+      for (int n = 0; n < kBM / 16; ++n) {
+        if (warp_key > tile_query + n * 16 / kPart * kPart + kPart - 1) continue;
+        add_product<kHeadDim>(dk, ds_operand[n], q_tile, n * 16, column_group * (Shape::kColumns / 8), lane);
       }
 
       // dQ = dS·K: this warp's 16 rows and kDqTiles column tiles, over the keys the tile sees.
@@ -290,19 +298,21 @@ __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
       float dq[Shape::kDqTiles][4] = {};
 #pragma unroll
       for (int step = 0; step < kBN / 16; ++step) {
-        if (first_key_row + step * 16 > tile_query + kBM - 1) break;
+        if (first_key_row + step * 16 > tile_query + row_group * 16 + 15) break;
         uint32_t a[4];
         load_a_transposed<kBM>(a, ds_tile, step * 16, row_group * 2, lane);
 #pragma unroll
-        for (int d = 0; d < Shape::kDqTiles; d += 2) {
-          if (first_column_tile + d >= kHeadDim / 8) break;
+        for (int d = 0; d + 1 < Shape::kDqTiles; d += 2) {
           uint32_t b[4];
-          // The last pair may stand half outside: its chunk is clamped and the extra half not used.
-          const int chunk = min(first_column_tile + d, kHeadDim / 8 - 2);
-          load_b_transposed<kHeadDim>(b, k_tile, step * 16, chunk, lane);
-          const bool shifted = chunk != first_column_tile + d;
-          multiply_add(dq[d], a, shifted ? b[2] : b[0], shifted ? b[3] : b[1]);
-          if (d + 1 < Shape::kDqTiles) multiply_add(dq[d + 1], a, b[2], b[3]);
+          load_b_transposed<kHeadDim>(b, k_tile, step * 16, first_column_tile + d, lane);
+          multiply_add(dq[d], a, b[0], b[1]);
+          multiply_add(dq[d + 1], a, b[2], b[3]);
+        }
+        if constexpr (Shape::kDqTiles % 2 != 0) {
+          constexpr int kLast = Shape::kDqTiles - 1;
+          uint32_t b[2];
+          load_b_half_transposed<kHeadDim>(b, k_tile, step * 16, first_column_tile + kLast, lane);
+          multiply_add(dq[kLast], a, b[0], b[1]);
         }
       }
       finish_turn(counter, mine.rank, seen);
@@ -341,7 +351,7 @@ __global__ void __launch_bounds__(BackwardTile<kHeadDim>::kThreads, 1)
       }
     }
     __syncthreads();  // the last dQ contribution is issued, K and the stages are free
-    if (threadIdx.x == kThreads - 1 && counter != nullptr) pass_turn(counter, mine.rank);
+    if (threadIdx.x == kThreads - 1 && counter != nullptr) pass_turn(counter);
 
 #pragma unroll
     for (int r = 0; r < 2; ++r) {

@@ -92,8 +92,8 @@ __device__ __forceinline__ void finish_turn(const uint32_t* counter, int rank, u
 }
 
 // One thread, after a barrier behind the block's writes, lets the next contribution in.
-__device__ __forceinline__ void pass_turn(uint32_t* counter, int rank) {
-  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(counter), "r"(rank + 1) : "memory");
+__device__ __forceinline__ void pass_turn(uint32_t* counter) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
 }
 
 // Sums at L2 without waiting for the result; exact order is the caller's business.

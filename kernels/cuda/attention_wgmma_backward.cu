@@ -136,7 +136,7 @@ __device__ __forceinline__ void turn_loop(const BackwardParameters& p, BackwardS
         sync.count = turn.count;
         hw::barrier_arrive(shared_address(&sync.turn_ready));
         hw::barrier_wait(shared_address(&sync.dq_done), count & 1);
-        pass_turn(counter, turn.rank);
+        pass_turn(counter);
       }
       __syncwarp();
     }
