@@ -17,7 +17,6 @@ void throw_system_error(const std::string& action, int error) {
   switch (static_cast<DWORD>(error)) {
     case ERROR_DISK_FULL:
     case ERROR_HANDLE_DISK_FULL:
-    case ERROR_DISK_QUOTA_EXCEEDED:
     case ERROR_FILE_TOO_LARGE:
       throw Error(ErrorCode::DiskFull, what, "Free some space on that disk, or choose another folder.");
     case ERROR_FILE_NOT_FOUND:
