@@ -66,7 +66,7 @@ ordered_json to_json(const TrainingProgress& progress) {
   return out;
 }
 
-TrainingProgress progress_from_json(const json& in) {
+TrainingProgress progress_from_json(const ordered_json& in) {
   TrainingProgress progress;
   progress.step = in.at("step").get<int64_t>();
   progress.optimizer_step = in.at("optimizer_step").get<int64_t>();
@@ -178,7 +178,8 @@ CheckpointManifest read_manifest(const fs::path& folder) {
   }
   CheckpointManifest manifest;
   try {
-    const json in = json::parse(read_file(path, int64_t{64} << 20));
+    // Ordered, so that settings and parameters compare equal to what was written.
+    const ordered_json in = ordered_json::parse(read_file(path, int64_t{64} << 20));
     const int format = in.at("format").get<int>();
     if (format != kCheckpointFormat) {
       throw Error(ErrorCode::Unsupported,
@@ -190,10 +191,10 @@ CheckpointManifest read_manifest(const fs::path& folder) {
     manifest.progress = progress_from_json(in.at("progress"));
     manifest.device = in.at("device").get<std::string>();
     manifest.versions = in.at("versions");
-    manifest.settings = ordered_json::parse(in.at("settings").dump());
+    manifest.settings = in.at("settings");
     manifest.kernel_selection = in.at("kernel_selection").get<std::string>();
-    manifest.parameters = ordered_json::parse(in.at("parameters").dump());
-    for (const json& file : in.at("files")) {
+    manifest.parameters = in.at("parameters");
+    for (const auto& file : in.at("files")) {
       manifest.files.push_back({file.at("name").get<std::string>(), file.at("bytes").get<int64_t>(),
                                 file.at("xxh3_128").get<std::string>()});
     }

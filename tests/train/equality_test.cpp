@@ -234,7 +234,8 @@ INSTANTIATE_TEST_SUITE_P(Precisions, Equality,
 // Two FP32 programs whose sums are the same but in another order. Reordering n terms moves a sum by at most
 // 2·n·u of the sum of their magnitudes (Higham 2002, section 4.2; u = 2^-24). The longest sum here has n = 96
 // terms (a gradient over the rows of the window), magnitudes add up to a few times the result, and errors of
-// successive ops add: 8·n·u = 4.6e-5 of each gradient's norm. A wrong token or factor moves it by 1e-2.
+// successive ops add: 8·n·u = 4.6e-5 of each gradient's norm. One token left out moves it a thousand times as
+// far (below).
 constexpr double kReordered = 8 * 96 * 0x1p-24;
 
 void expect_close(TestModel& a, TestModel& b, const std::string& what) {
@@ -242,6 +243,23 @@ void expect_close(TestModel& a, TestModel& b, const std::string& what) {
   for (const Parameter& parameter : a.program().parameters) {
     EXPECT_LE(relative_difference(a.gradient(parameter.name), b.gradient(parameter.name)), kReordered)
         << parameter.name << ", " << what;
+  }
+}
+
+TEST(MicroSteps, OneTokenLeftOut_MovesGradientsFarBeyondRounding) {
+  const auto backend = make_cpu_backend();
+  const RunConfig config = everything_on();
+  std::vector<Batch> window = random_window(config);
+  TestModel all(*backend, config), fewer(*backend, config);
+  for (TestModel* model : {&all, &fewer}) model->randomise_weights(kSeed);
+  all.accumulate(window);
+  ASSERT_GE(window.front().targets.front(), 0);
+  window.front().targets.front() = -1;
+  fewer.accumulate(window);
+  for (const Parameter& parameter : all.program().parameters) {
+    EXPECT_GT(relative_difference(fewer.gradient(parameter.name), all.gradient(parameter.name)),
+              1000 * kReordered)
+        << parameter.name;
   }
 }
 
