@@ -10,23 +10,39 @@ namespace lathe::cpu {
 
 namespace {
 
-// Turns scores into exp(score - maximum); returns the maximum and the sum.
 template <class W>
-struct RowSum {
-  W maximum, sum;
-};
-template <class W>
-LATHE_VECTORIZED RowSum<W> exponentiate(W* scores, int64_t n) {
+LATHE_VECTORIZED W largest(const W* scores, int64_t n) {
   W maximum = scores[0];
 #pragma omp simd reduction(max : maximum)
   for (int64_t i = 0; i < n; ++i) maximum = maximum < scores[i] ? scores[i] : maximum;
+  return maximum;
+}
+
+// Turns scores into exp(score - maximum); returns their sum.
+template <class W>
+LATHE_VECTORIZED W exponentiate(W* scores, W maximum, int64_t n) {
   W sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (int64_t i = 0; i < n; ++i) {
     scores[i] = fast_exp(scores[i] - maximum);
     sum += scores[i];
   }
-  return {maximum, sum};
+  return sum;
+}
+
+// Both for a whole row: the softmax's numerators in place, its maximum and denominator.
+template <class W>
+struct RowSum {
+  W maximum, sum;
+};
+template <class W>
+RowSum<W> softmax_numerators(W* scores, int64_t n) {
+  const W maximum = largest(scores, n);
+  double sum = 0;
+  for (int64_t i = 0; i < n; i += kSumChunk) {
+    sum += static_cast<double>(exponentiate(scores + i, maximum, std::min(kSumChunk, n - i)));
+  }
+  return {maximum, static_cast<W>(sum)};
 }
 
 template <class S>
@@ -64,7 +80,7 @@ Kernel attention(const OpBinding& op) {
           W* row = scores + r * width;
           const Seen seen = seen_by(strip, starts, r);
           std::fill(row, row + seen.begin, W{0});
-          const RowSum<W> softmax = exponentiate(row + seen.begin, seen.end - seen.begin);
+          const RowSum<W> softmax = softmax_numerators(row + seen.begin, seen.end - seen.begin);
           std::fill(row + seen.end, row + width, W{0});
           lse[(b * q.heads + h) * context + query + r] = softmax.maximum + std::log(softmax.sum);
           factors[r] = W{1} / softmax.sum;

@@ -14,15 +14,29 @@ namespace {
 constexpr int64_t kRowsPerItem = 4;
 
 template <class S>
-LATHE_VECTORIZED Wide<S> log_sum_exp(const S* logits, int64_t n) {
-  using W = Wide<S>;
-  W maximum = load(logits[0]);
+LATHE_VECTORIZED Wide<S> largest(const S* logits, int64_t n) {
+  Wide<S> maximum = load(logits[0]);
 #pragma omp simd reduction(max : maximum)
   for (int64_t i = 0; i < n; ++i) maximum = maximum < load(logits[i]) ? load(logits[i]) : maximum;
-  W sum = 0;
+  return maximum;
+}
+
+template <class S>
+LATHE_VECTORIZED Wide<S> exp_sum(const S* logits, Wide<S> maximum, int64_t n) {
+  Wide<S> sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (int64_t i = 0; i < n; ++i) sum += fast_exp(load(logits[i]) - maximum);
-  return maximum + std::log(sum);
+  return sum;
+}
+
+template <class S>
+Wide<S> log_sum_exp(const S* logits, int64_t n) {
+  const Wide<S> maximum = largest(logits, n);
+  double sum = 0;
+  for (int64_t i = 0; i < n; i += kSumChunk) {
+    sum += static_cast<double>(exp_sum(logits + i, maximum, std::min(kSumChunk, n - i)));
+  }
+  return maximum + static_cast<Wide<S>>(std::log(sum));
 }
 
 // logits[i] := factor · softmax(logits)[i]; the caller corrects the target's.

@@ -61,6 +61,10 @@ LATHE_HOST_DEVICE void store(Bf16& out, float value) {
   out = to_bf16(value);
 }
 
+// Long sums of FP32 are cut into chunks of this size, whose sums are added in FP64: the error doesn't grow
+// with the vocabulary or the context.
+inline constexpr int64_t kSumChunk = 512;
+
 // e^x for FP32 by Cephes' polynomial: within 1.5 ulp on [-87.3, 88.3], clamped outside (so never infinity or
 // 0, within a factor the callers' sums don't see); NaN stays NaN. Vectorises, unlike libm's.
 LATHE_HOST_DEVICE float fast_exp(float x) {
