@@ -247,6 +247,11 @@ std::optional<Trainer::Stop> Trainer::finish_update() {
   progress_.cursor = cursor_to_json(update->cursor_after);
   progress_.active_ms = active_ms();
   result_.last_loss = loss;
+  if (job_.position) {
+    job_.position->step = progress_.step;
+    job_.position->tokens = progress_.tokens;
+    job_.position->active_ms = progress_.active_ms;
+  }
   ++session_updates_;
   if (session_updates_ > kWarmUpdates) {
     ++warm_updates_;
@@ -279,9 +284,28 @@ std::optional<Trainer::Stop> Trainer::finish_update() {
   row.memory_arena = static_cast<double>(memory.arena_bytes);
   const bool host = job_.device.target.kind == DeviceKind::Cpu;
   row.memory_process = static_cast<double>(host ? process_memory().resident_bytes : memory.process_bytes);
+  watch_speed(step_ms);
   job_.writer.add_update(row);
   if (observer_.on_update) observer_.on_update(row, eta_ms());
   return guard_update(*update, skipped, norm, culprit(square_sums, loss));
+}
+
+// Warns once when updates take twice as long as this session's did: another program on the GPU, heat, or
+// spilling.
+void Trainer::watch_speed(double step_ms) {
+  constexpr size_t kKnown = 32;
+  if (step_times_.size() < kKnown) {
+    step_times_.push_back(step_ms);
+    std::sort(step_times_.begin(), step_times_.end());
+    return;
+  }
+  const double usual = step_times_[kKnown / 2];
+  slow_updates_ = step_ms > 2 * usual ? slow_updates_ + 1 : 0;
+  if (slow_updates_ == 3) {
+    say(EventLevel::Warning,
+        fmt::format("Updates now take {:.0f} ms, {:.1f} times as long as at the start of this session.",
+                    step_ms, step_ms / usual));
+  }
 }
 
 std::string Trainer::culprit(std::span<const double> square_sums, double loss) const {

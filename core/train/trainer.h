@@ -15,6 +15,7 @@
 #include "core/program/estimate.h"
 #include "core/train/checkpoint.h"
 #include "core/train/run_control.h"
+#include "core/train/telemetry.h"
 #include "core/train/training_data.h"
 #include "core/train/update_feed.h"
 #include "kernels/api/backend.h"
@@ -50,6 +51,7 @@ struct TrainingJob {
   TrainingData& data;
   RunWriter& writer;
   RunControl& control;
+  SharedPosition* position = nullptr;  // kept up to date for whoever watches from another thread
 };
 
 class Trainer {
@@ -101,6 +103,7 @@ class Trainer {
   std::optional<int64_t> eta_ms() const;
   std::string culprit(std::span<const double> square_sums, double loss) const;
   double norm_limit() const;
+  void watch_speed(double step_ms);
 
   TrainingJob job_;
   TrainingProgress progress_;
@@ -116,10 +119,12 @@ class Trainer {
   Clock::time_point active_since_;  // active time counts from here, on top of active_before_ms_
   int64_t active_before_ms_ = 0;
   Clock::time_point last_update_end_;
-  int64_t session_updates_ = 0;    // finished in this session
-  Clock::time_point warm_since_;   // end of this session's warm-up
-  int64_t warm_updates_ = 0;       // since then
-  int64_t failures_in_a_row_ = 0;  // non-finite updates
+  int64_t session_updates_ = 0;     // finished in this session
+  Clock::time_point warm_since_;    // end of this session's warm-up
+  int64_t warm_updates_ = 0;        // since then
+  std::vector<double> step_times_;  // of this session's first updates, sorted
+  int64_t slow_updates_ = 0;        // in a row
+  int64_t failures_in_a_row_ = 0;   // non-finite updates
   int64_t rollbacks_at_step_ = 0, last_rollback_step_ = -1;
   std::vector<std::vector<float>> samples_before_;  // of the weights, when this update is one with statistics
 };

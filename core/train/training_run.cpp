@@ -192,6 +192,7 @@ std::unique_ptr<TrainingRun> TrainingRun::create(HistoryStore& history, const Ba
   run->writer_->begin_session(1);
   try {
     allocate_model(run->model_, registry, request);
+    run->backend_ = &find_backend(registry, device_name(run->model_.config));
     if (from) {
       load_start(run->model_, *from, run->model_.config.run.init_states);
       if (run->model_.config.run.init_states) {
@@ -241,6 +242,7 @@ std::unique_ptr<TrainingRun> TrainingRun::resume(
     require_disk_space(run->model_, history.home());
     remove_incomplete_checkpoints(run->writer_->folder());
     allocate_model(run->model_, registry, request);
+    run->backend_ = &find_backend(registry, device_name(run->model_.config));
     load_checkpoint(from.folder, from.manifest, run->model_.program, *run->model_.executable,
                     LoadStates::WithStates);
 
@@ -274,9 +276,15 @@ std::unique_ptr<TrainingRun> TrainingRun::resume(
 }
 
 TrainingResult TrainingRun::execute(RunControl& control, const TrainingObserver& observer) {
-  const TrainingJob job{model_.config, model_.program, model_.estimate, *model_.executable,
-                        model_.device, data_,          *writer_,        control};
+  SharedPosition position;
+  position.step = progress_.step;
+  position.tokens = progress_.tokens;
+  position.active_ms = progress_.active_ms;
+  const TrainingJob job{model_.config, model_.program, model_.estimate, *model_.executable, model_.device,
+                        data_,         *writer_,       control,         &position};
   try {
+    const Telemetry telemetry(*backend_, *writer_, position, model_.estimate.process_bytes(),
+                              checkpoint_bytes(model_.program));
     Trainer trainer(job, progress_, observer);
     const TrainingResult result = trainer.run();
     writer_->add_event(result.status == RunStatus::Failed ? EventLevel::Error : EventLevel::Info,

@@ -89,6 +89,7 @@ class TrainingRun {
   TrainingData data_;
   TrainingProgress progress_;
   std::string not_bitwise_;
+  const Backend* backend_ = nullptr;
   std::unique_ptr<RunWriter> writer_;
 };
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,6 +23,13 @@ struct DeviceInfo {
   int64_t total_bytes = 0;
   int64_t free_bytes = 0;
   std::vector<std::pair<std::string, std::string>> versions;  // driver, runtime and library versions
+};
+
+// One look at a device's sensors; what the system doesn't report is absent.
+struct DeviceTelemetry {
+  std::optional<double> utilisation_percent, temperature_c, power_w, sm_clock_mhz, memory_clock_mhz;
+  std::optional<int64_t> throttle_reasons;                        // NVML's bit mask; 0: none
+  std::optional<int64_t> process_bytes, used_bytes, total_bytes;  // used: by all processes
 };
 
 struct MemoryReport {
@@ -80,6 +88,9 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual DeviceInfo device() const = 0;
+
+  // Costs a fraction of a millisecond; may be called from any thread while another one trains.
+  virtual DeviceTelemetry telemetry() const { return {}; }
 
   // Reasons, in words for the user, why this backend can't run the program; empty when it can.
   virtual std::vector<std::string> refusals(const StepProgram& program) const = 0;
