@@ -283,10 +283,11 @@ TrainingResult TrainingRun::execute(RunControl& control, const TrainingObserver&
   const TrainingJob job{model_.config, model_.program, model_.estimate, *model_.executable, model_.device,
                         data_,         *writer_,       control,         &position};
   try {
-    const Telemetry telemetry(*backend_, *writer_, position, model_.estimate.process_bytes(),
-                              checkpoint_bytes(model_.program));
-    Trainer trainer(job, progress_, observer);
-    const TrainingResult result = trainer.run();
+    const TrainingResult result = [&] {
+      const Telemetry telemetry(*backend_, *writer_, position, model_.estimate.process_bytes(),
+                                checkpoint_bytes(model_.program));
+      return Trainer(job, progress_, observer).run();
+    }();
     writer_->add_event(result.status == RunStatus::Failed ? EventLevel::Error : EventLevel::Info,
                        result.reason, result.step);
     writer_->finish(result.status, result.reason);
