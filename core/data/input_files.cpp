@@ -36,6 +36,11 @@ static void add_folder(const fs::path& folder, std::vector<InputFile>& files) {
         if (entry->is_directory()) entry.disable_recursion_pending();
         continue;
       }
+      // A dataset built into the folder of its own text isn't text.
+      if (fs::exists(entry->path() / "manifest.json") && fs::exists(entry->path() / "train.idx")) {
+        entry.disable_recursion_pending();
+        continue;
+      }
       if (entry.depth() > 64) entry.disable_recursion_pending();  // a link to a folder above
       if (entry->is_regular_file() && kind_of(entry->path())) found.push_back(entry->path());
     }

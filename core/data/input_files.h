@@ -15,10 +15,10 @@ struct InputFile {
   int64_t bytes = 0;  // on disk
 };
 
-// Files in the given order, those of a folder (and its subfolders; hidden ones left out) by name, byte by
-// byte, so that the order is the same everywhere. Kinds: .txt .md .text, .jsonl .ndjson, .json, each also
-// with .gz or .zst. Throws NotFound for a path that isn't there, InvalidArgument for a named file of another
-// kind, an empty named file, or a folder without any file of these kinds.
+// Files in the given order, those of a folder (and its subfolders; hidden ones and datasets left out) by
+// name, byte by byte, so that the order is the same everywhere. Kinds: .txt .md .text, .jsonl .ndjson, .json,
+// each also with .gz or .zst. Throws NotFound for a path that isn't there, InvalidArgument for a named file
+// of another kind, an empty named file, or a folder without any file of these kinds.
 std::vector<InputFile> list_input_files(const std::vector<std::filesystem::path>& inputs);
 
 }  // namespace lathe

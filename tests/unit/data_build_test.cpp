@@ -119,6 +119,7 @@ TEST_F(DataBuild, Folder_IsReadByNameWithoutHiddenFiles) {
   file("tree/.hidden.txt", "hidden");
   file("tree/.git/c.txt", "hidden");
   file("tree/picture.png", "\x89PNG");
+  testing::build_dataset_of(folder_.path() / "input/tree/old set", {"not again"});
   EXPECT_EQ(build(options({folder_.path() / "input/tree"})), (std::vector<std::string>{"zed", "bee"}));
 }
 
