@@ -1,5 +1,7 @@
 // FP32 attention forward, for parity with an FP32 framework: a tile of queries against tiles of keys with an
 // online softmax, all in FP32 arithmetic.
+#include <limits>
+
 #include "kernels/cuda/attention_family.h"
 #include "kernels/cuda/attention_fp32_tile.cuh"
 
@@ -26,7 +28,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(const __grid_constant
   float* const kv_tile = q_tile + Tile<kRows, kHeadDim>::kFloats;
   float* const p_tile = kv_tile + Tile<kRows, kHeadDim>::kFloats;
   constexpr int kPer = kRows / 16;
-  constexpr float kInfinity = __builtin_huge_valf();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
   const int first_query = static_cast<int>(gridDim.x - 1 - blockIdx.x) * kRows;
   const int head = static_cast<int>(blockIdx.y);

@@ -4,6 +4,8 @@
 //
 // Each warp owns 16 query rows: their scores, probabilities and output stay in its registers. Blocks with the
 // most keys are started first, so that the causal triangle's short rows fill the gaps at the end.
+#include <limits>
+
 #include "kernels/cuda/attention_family.h"
 #include "kernels/cuda/attention_mma.cuh"
 
@@ -43,7 +45,7 @@ __global__ void __launch_bounds__(ForwardTile<kHeadDim>::kThreads, 1)
   constexpr int kBM = Shape::kQueries;
   constexpr int kBN = Shape::kKeys;
   constexpr int kSteps = kHeadDim / 16;
-  constexpr float kInfinity = __builtin_huge_valf();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   extern __shared__ __align__(128) uint8_t shared[];
   const uint32_t q_tile = shared_address(shared);
   const uint32_t kv_tiles = q_tile + Shape::kQueryBytes;  // stage s: keys at 2s, values at 2s+1

@@ -6,6 +6,7 @@
 // Thread blocks are persistent: query blocks, longest first, are dealt to them in serpentine rounds, which
 // evens out the causal triangle, and the producer runs ahead into the next query block.
 #include <algorithm>
+#include <limits>
 
 #include "kernels/cuda/attention_family.h"
 #include "kernels/cuda/attention_mma.cuh"
@@ -85,7 +86,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     wgmma_forward_kernel([[maybe_unused]] const __grid_constant__ ForwardParameters p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Layout = ForwardLayout<kHeadDim>;
-  constexpr float kInfinity = __builtin_huge_valf();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   extern __shared__ __align__(128) uint8_t shared[];
   __shared__ ForwardBarriers barriers;
   const uint32_t q_tile = (shared_address(shared) + Layout::kAlignment - 1) & ~(Layout::kAlignment - 1u);
