@@ -1,9 +1,9 @@
-// Hopper's building blocks (sm_90a): bulk tensor copies completing on mbarriers, shared-memory matrix descriptors,
-// and wgmma with FP32 accumulators.
+// Hopper's building blocks (sm_90a): bulk tensor copies completing on mbarriers, shared-memory matrix
+// descriptors, and wgmma with FP32 accumulators.
 //
-// Tiles are cut into panels of 64 columns: a panel holds its rows' 128 bytes each, in the 128-byte swizzle that
-// both the copy engine and wgmma know, and starts on 1024 bytes. Head dims that are no multiple of 64 leave the
-// last panel's end zero; no product reads it.
+// Tiles are cut into panels of 64 columns: a panel holds its rows' 128 bytes each, in the 128-byte swizzle
+// that both the copy engine and wgmma know, and starts on 1024 bytes. Head dims that are no multiple of 64
+// leave the last panel's end zero; no product reads it.
 #pragma once
 
 #include <cuda.h>
@@ -15,8 +15,12 @@ namespace lathe::attention::hopper {
 
 inline constexpr int kPanelColumns = 64;
 inline constexpr int kPanelRowBytes = 128;
-constexpr int panels(int columns) { return (columns + kPanelColumns - 1) / kPanelColumns; }
-constexpr int tile_bytes(int rows, int columns) { return rows * kPanelRowBytes * panels(columns); }
+constexpr int panels(int columns) {
+  return (columns + kPanelColumns - 1) / kPanelColumns;
+}
+constexpr int tile_bytes(int rows, int columns) {
+  return rows * kPanelRowBytes * panels(columns);
+}
 
 // ---- mbarriers: phases alternate 0, 1, 0, ...; wait(b, p) returns once the phase of parity p is complete.
 __device__ __forceinline__ void barrier_init(uint32_t barrier, int arrivals) {
@@ -27,7 +31,8 @@ __device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
 }
 // One arrival that also announces how many bytes copies will bring.
 __device__ __forceinline__ void barrier_expect(uint32_t barrier, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
 }
 __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity) {
   asm volatile(
@@ -50,38 +55,42 @@ __device__ __forceinline__ void named_arrive(int id, int threads) {
 }
 
 // ---- copies. A map describes [B,T,heads,D] as (column, head, row, batch); a box is 64 columns × some rows.
-__device__ __forceinline__ void load_panel(uint32_t target, const CUtensorMap* map, uint32_t barrier, int column,
-                                           int head, int row, int batch) {
+__device__ __forceinline__ void load_panel(uint32_t target, const CUtensorMap* map, uint32_t barrier,
+                                           int column, int head, int row, int batch) {
   asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], "
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, "
+      "%6}], "
       "[%2];" ::"r"(target),
       "l"(map), "r"(barrier), "r"(column), "r"(head), "r"(row), "r"(batch)
       : "memory");
 }
 // All panels of a tile of kRows rows.
 template <int kRows, int kColumns>
-__device__ __forceinline__ void load_tile(uint32_t target, const CUtensorMap* map, uint32_t barrier, int head, int row,
-                                          int batch) {
+__device__ __forceinline__ void load_tile(uint32_t target, const CUtensorMap* map, uint32_t barrier, int head,
+                                          int row, int batch) {
 #pragma unroll
   for (int panel = 0; panel < panels(kColumns); ++panel) {
-    load_panel(target + static_cast<uint32_t>(panel * kRows * kPanelRowBytes), map, barrier, panel * kPanelColumns,
-               head, row, batch);
+    load_panel(target + static_cast<uint32_t>(panel * kRows * kPanelRowBytes), map, barrier,
+               panel * kPanelColumns, head, row, batch);
   }
 }
 // 16·n contiguous bytes.
 __device__ __forceinline__ void load_bytes(uint32_t target, const void* source, int bytes, uint32_t barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(target),
-               "l"(source), "r"(bytes), "r"(barrier)
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(target),
+      "l"(source), "r"(bytes), "r"(barrier)
+      : "memory");
 }
 __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 // Makes ordinary shared-memory writes visible to wgmma; before a barrier, by each writing thread.
-__device__ __forceinline__ void publish_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+__device__ __forceinline__ void publish_shared() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
 
-// ---- matrix descriptors, 128-byte swizzle. Strides in bytes: between 8-row groups always 1024; between panels
-// only where the product runs across columns (operand stored [k][m or n]).
+// ---- matrix descriptors, 128-byte swizzle. Strides in bytes: between 8-row groups always 1024; between
+// panels only where the product runs across columns (operand stored [k][m or n]).
 __device__ __forceinline__ uint64_t descriptor(uint32_t address, int panel_stride = 16) {
   return (static_cast<uint64_t>(1) << 62) | (static_cast<uint64_t>(1024 >> 4) << 32) |
          (static_cast<uint64_t>(panel_stride >> 4) << 16) | ((address & 0x3ffff) >> 4);
@@ -98,8 +107,12 @@ __device__ __forceinline__ uint64_t along_rows(uint32_t tile, int step) {
 }
 
 // ---- wgmma. Accumulators may not be touched between issue and wait; fence before the first of a batch.
-__device__ __forceinline__ void products_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void products_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void products_begin() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void products_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
 template <int kPending>
 __device__ __forceinline__ void products_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");

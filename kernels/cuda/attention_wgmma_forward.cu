@@ -19,12 +19,12 @@ namespace {
 namespace hw = hopper;
 
 constexpr float kLog2E = 1.4426950408889634f;
-constexpr float kLn2 = 0.6931471805599453f;
+[[maybe_unused]] constexpr float kLn2 = 0.6931471805599453f;
 constexpr int kThreads = 384;  // producer warpgroup, two consumer warpgroups
 constexpr int kBM = 128;
 constexpr int kBN = 128;
 constexpr int kStages = 2;
-constexpr int kConsumerWarps = 8;
+[[maybe_unused]] constexpr int kConsumerWarps = 8;
 
 template <int kHeadDim>
 struct ForwardLayout {
