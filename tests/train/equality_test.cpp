@@ -253,12 +253,18 @@ TEST(MicroSteps, OneTokenLeftOut_MovesGradientsFarBeyondRounding) {
   TestModel all(*backend, config), fewer(*backend, config);
   for (TestModel* model : {&all, &fewer}) model->randomise_weights(kSeed);
   all.accumulate(window);
-  ASSERT_GE(window.front().targets.front(), 0);
-  window.front().targets.front() = -1;
+  // A position that sees several keys: with a single one, queries and keys have no gradient.
+  Batch& first = window.front();
+  const int64_t context = config.model.context;
+  int64_t position = 0;
+  while (position % context - first.document_start.at(static_cast<size_t>(position)) < 2) ++position;
+  int32_t& target = first.targets[static_cast<size_t>(position)];
+  ASSERT_GE(target, 0);
+  target = -1;
   fewer.accumulate(window);
   for (const Parameter& parameter : all.program().parameters) {
     EXPECT_GT(relative_difference(fewer.gradient(parameter.name), all.gradient(parameter.name)),
-              1000 * kReordered)
+              100 * kReordered)
         << parameter.name;
   }
 }
