@@ -52,6 +52,29 @@ struct TileWalk {
   }
 };
 
+// All tiles a slot meets, wave after wave.
+struct SlotWalk {
+  const AttentionOrder& order;
+  const int32_t* first_block;
+  int slot;
+  int wave = 0;
+  TileWalk walk;
+
+  __device__ __forceinline__ SlotWalk(const AttentionOrder& slots, const int32_t* first_block_of,
+                                      int slot_index)
+      : order(slots),
+        first_block(first_block_of),
+        slot(slot_index),
+        walk(slots, first_block_of, slots.block(slot_index, 0), AttentionOrder::upwards(0)) {}
+  __device__ __forceinline__ bool done() const { return wave >= order.waves() || walk.block >= order.blocks; }
+  __device__ __forceinline__ void advance() {
+    walk.advance();
+    if (!walk.done()) return;  // every wave has a tile: a key's own query sees it
+    ++wave;
+    walk = TileWalk(order, first_block, order.block(slot, wave), AttentionOrder::upwards(wave));
+  }
+};
+
 // A contribution's place: `rank` others come before it, `count` there are in all.
 struct Turn {
   int rank = 0;
@@ -99,13 +122,6 @@ __device__ __forceinline__ void pass_turn(uint32_t* counter) {
 // Sums at L2 without waiting for the result; exact order is the caller's business.
 __device__ __forceinline__ void add_to_global(float* at, float value) {
   asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(at), "f"(value) : "memory");
-}
-
-// The same for four neighbours (sm_90 and later).
-__device__ __forceinline__ void add_to_global(float* at, const float (&v)[4]) {
-  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at), "f"(v[0]), "f"(v[1]),
-               "f"(v[2]), "f"(v[3])
-               : "memory");
 }
 
 }  // namespace lathe::attention

@@ -89,21 +89,43 @@ __device__ __forceinline__ void publish_shared() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// ---- matrix descriptors, 128-byte swizzle. Strides in bytes: between 8-row groups always 1024; between
-// panels only where the product runs across columns (operand stored [k][m or n]).
-__device__ __forceinline__ uint64_t descriptor(uint32_t address, int panel_stride = 16) {
-  return (static_cast<uint64_t>(1) << 62) | (static_cast<uint64_t>(1024 >> 4) << 32) |
-         (static_cast<uint64_t>(panel_stride >> 4) << 16) | ((address & 0x3ffff) >> 4);
+// ---- bulk copies from shared to global memory, in the groups of one thread.
+__device__ __forceinline__ void store_bytes(void* target, uint32_t source, int bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(target), "r"(source),
+               "r"(bytes)
+               : "memory");
+}
+__device__ __forceinline__ void add_floats(float* target, uint32_t source, int bytes) {
+  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(target),
+               "r"(source), "r"(bytes)
+               : "memory");
+}
+__device__ __forceinline__ void stores_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+__device__ __forceinline__ void stores_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+__device__ __forceinline__ void stores_wait() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+// ---- matrix descriptors, 128-byte swizzle: address, stride between panels (only where the product runs
+// across columns, the operand being stored [k][m or n]) and between 8-row groups, always 1024 bytes; all in
+// units of 16. `offset` is a constant, so that a descriptor costs one addition.
+__device__ __forceinline__ uint64_t descriptor(uint32_t tile, int offset, int panel_stride) {
+  const uint32_t low = (tile >> 4) + static_cast<uint32_t>((offset >> 4) + ((panel_stride >> 4) << 16));
+  return (static_cast<uint64_t>((1u << 30) | (1024u >> 4)) << 32) | low;
 }
 // Operand stored [m or n][k], a tile of kRows rows: the 16 columns of k step `step`.
 template <int kRows>
 __device__ __forceinline__ uint64_t along_columns(uint32_t tile, int step) {
-  return descriptor(tile + static_cast<uint32_t>(step / 4 * kRows * kPanelRowBytes + step % 4 * 32));
+  return descriptor(tile, step / 4 * kRows * kPanelRowBytes + step % 4 * 32, 16);
 }
 // Operand stored [k][m or n]: the 16 rows of k step `step`.
 template <int kRows>
 __device__ __forceinline__ uint64_t along_rows(uint32_t tile, int step) {
-  return descriptor(tile + static_cast<uint32_t>(step * 16 * kPanelRowBytes), kRows * kPanelRowBytes);
+  return descriptor(tile, step * 16 * kPanelRowBytes, kRows * kPanelRowBytes);
 }
 
 // ---- wgmma. Accumulators may not be touched between issue and wait; fence before the first of a batch.

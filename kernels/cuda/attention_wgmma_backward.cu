@@ -2,147 +2,23 @@
 // attention_mma_backward.cu: 128 keys a thread block, 64-row query tiles, transposed scores, dQ summed in
 // global memory in AttentionOrder's order. Here the work is split by role:
 //
-//   loader warp    feeds q, dO and their statistics through three stages, and the keys and values of each
+//   loader warp    feeds q, dO and their statistics through two stages, and the keys and values of each
 //   wave; turn warp      finds and awaits the block's turn at each dq tile and passes it on, so that no
 //   product waits; two consumer   warpgroups own 64 keys each: S^T, dP^T, dV and dK from their own keys; dQ
 //   over all keys, one warpgroups     part of its columns each, with dS exchanged through shared memory.
 //
 // A consumer keeps the tensor cores busy while it does anything else: the next scores are issued before dQ is
 // written out, dP runs under the exponentials, dV under dS.
-#include "kernels/cuda/attention_family.h"
-#include "kernels/cuda/attention_mma.cuh"
 #include "kernels/cuda/attention_tensor_map.h"
-#include "kernels/cuda/attention_turn.cuh"
-#include "kernels/cuda/attention_wgmma.cuh"
+#include "kernels/cuda/attention_wgmma_backward.cuh"
 
 namespace lathe::attention {
 namespace {
 
+using namespace wgmma_backward;
 namespace hw = hopper;
 
 constexpr float kLog2E = 1.4426950408889634f;
-constexpr int kThreads = 384;
-constexpr int kConsumerThreads = 256;
-constexpr int kConsumerWarps = 8;
-constexpr int kBM = 64;
-constexpr int kBN = 128;
-constexpr int kStages = 3;
-
-template <int kHeadDim>
-struct BackwardLayout {
-  static constexpr int kKeyBytes = hw::tile_bytes(kBN, kHeadDim);
-  static constexpr int kQueryBytes = hw::tile_bytes(kBM, kHeadDim);
-  static constexpr int kScoreBytes = hw::tile_bytes(kBN, kBM);
-  static constexpr int kStatisticBytes = kBM * 4;
-  static constexpr int kAlignment = 1024;
-  // K, V, stages of Q and of dO, two of dS, stages of lse, delta and first key.
-  static constexpr int kSharedBytes = 2 * kKeyBytes + 2 * kStages * kQueryBytes + 2 * kScoreBytes +
-                                      3 * kStages * kStatisticBytes + kAlignment;
-};
-
-struct BackwardParameters {
-  CUtensorMap q, k, v, d_o;
-  __nv_bfloat16 *dq, *dk, *dv;
-  int64_t dq_stride, dk_stride, dv_stride;
-  Workspace workspace;
-  AttentionOrder order;
-  int context, heads, kv_heads, head_dim;
-  float scale, scale_log2;
-  bool documents;
-};
-
-struct BackwardShared {
-  uint64_t kv_full, kv_empty;
-  uint64_t q_full[kStages], do_full[kStages], empty[kStages];
-  uint64_t turn_ready, dq_done;
-  int ticket;
-  int rank, count;  // of the turn that has come
-};
-
-// Which (batch row, key/value head) a thread block works on, and its place among the pair's slots.
-struct BackwardWork {
-  int slot, batch, kv_head;
-  int64_t head_row;  // first query head of the group, over B·H
-  const int32_t* first_block;
-
-  __device__ __forceinline__ BackwardWork(const BackwardParameters& p, int ticket)
-      : slot(ticket % p.order.slots),
-        batch(ticket / p.order.slots / p.kv_heads),
-        kv_head(ticket / p.order.slots % p.kv_heads),
-        head_row(static_cast<int64_t>(batch) * p.heads + kv_head * p.order.group),
-        first_block(p.documents ? p.workspace.first_block + batch * p.order.tiles : nullptr) {}
-};
-
-struct SharedTiles {
-  uint32_t k, v, q, d_o, ds, lse, delta, first_key;  // of stage or buffer 0
-};
-
-template <int kHeadDim>
-__device__ __forceinline__ void load_loop(const BackwardParameters& p, BackwardShared& sync,
-                                          const SharedTiles& tiles, const BackwardWork& work) {
-  using Layout = BackwardLayout<kHeadDim>;
-  const auto at = [](uint64_t& barrier) { return shared_address(&barrier); };
-  int count = 0;
-  for (int wave = 0; wave < p.order.waves(); ++wave) {
-    const int block = p.order.block(work.slot, wave);
-    if (block >= p.order.blocks) break;
-    hw::barrier_wait(at(sync.kv_empty), (wave & 1) ^ 1);
-    hw::barrier_expect(at(sync.kv_full), 2 * Layout::kKeyBytes);
-    hw::load_tile<kBN, kHeadDim>(tiles.k, &p.k, at(sync.kv_full), work.kv_head, block * kBN, work.batch);
-    hw::load_tile<kBN, kHeadDim>(tiles.v, &p.v, at(sync.kv_full), work.kv_head, block * kBN, work.batch);
-    TileWalk walk(p.order, work.first_block, block, AttentionOrder::upwards(wave));
-    for (; !walk.done(); walk.advance(), ++count) {
-      const int stage = count % kStages;
-      const int head = work.kv_head * p.order.group + walk.head;
-      const int64_t row = (work.head_row + walk.head) * p.workspace.padded_context + walk.tile * kBM;
-      const uint32_t statistic = static_cast<uint32_t>(stage * Layout::kStatisticBytes);
-      hw::barrier_wait(at(sync.empty[stage]), (count / kStages & 1) ^ 1);
-      hw::barrier_expect(at(sync.q_full[stage]),
-                         Layout::kQueryBytes + (p.documents ? 2 : 1) * Layout::kStatisticBytes);
-      hw::load_tile<kBM, kHeadDim>(tiles.q + static_cast<uint32_t>(stage * Layout::kQueryBytes), &p.q,
-                                   at(sync.q_full[stage]), head, walk.tile * kBM, work.batch);
-      hw::load_bytes(tiles.lse + statistic, p.workspace.lse_log2 + row, Layout::kStatisticBytes,
-                     at(sync.q_full[stage]));
-      if (p.documents) {
-        hw::load_bytes(tiles.first_key + statistic,
-                       p.workspace.first_key + work.batch * p.workspace.padded_context + walk.tile * kBM,
-                       Layout::kStatisticBytes, at(sync.q_full[stage]));
-      }
-      hw::barrier_expect(at(sync.do_full[stage]), Layout::kQueryBytes + Layout::kStatisticBytes);
-      hw::load_tile<kBM, kHeadDim>(tiles.d_o + static_cast<uint32_t>(stage * Layout::kQueryBytes), &p.d_o,
-                                   at(sync.do_full[stage]), head, walk.tile * kBM, work.batch);
-      hw::load_bytes(tiles.delta + statistic, p.workspace.delta + row, Layout::kStatisticBytes,
-                     at(sync.do_full[stage]));
-    }
-  }
-}
-
-__device__ __forceinline__ void turn_loop(const BackwardParameters& p, BackwardShared& sync,
-                                          const BackwardWork& work, int lane) {
-  const int64_t counters = p.workspace.padded_context / kSmallestTile;
-  int count = 0;
-  for (int wave = 0; wave < p.order.waves(); ++wave) {
-    const int block = p.order.block(work.slot, wave);
-    if (block >= p.order.blocks) break;
-    TileWalk walk(p.order, work.first_block, block, AttentionOrder::upwards(wave));
-    for (; !walk.done(); walk.advance(), ++count) {
-      const int last_key = min(walk.tile * kBM + kBM, p.context) - 1;
-      const Turn turn =
-          find_turn(p.order, block, walk.head, walk.tile, walk.first_seen(), last_key / kBN, lane);
-      uint32_t* const counter = p.workspace.turn + (work.head_row + walk.head) * counters + walk.tile;
-      if (lane == 0) {
-        await_turn(counter, turn.rank);
-        sync.rank = turn.rank;
-        sync.count = turn.count;
-        hw::barrier_arrive(shared_address(&sync.turn_ready));
-        hw::barrier_wait(shared_address(&sync.dq_done), count & 1);
-        pass_turn(counter);
-      }
-      __syncwarp();
-    }
-  }
-}
-
 // 16 rows × 16 columns of BF16 accumulator pairs into a swizzled panel.
 __device__ __forceinline__ void store_matrices(uint32_t panel, int row, int chunk, const uint32_t (&r)[4],
                                                int lane) {
@@ -185,6 +61,9 @@ __device__ __forceinline__ void consume_loop(const BackwardParameters& p, Backwa
     }
     hw::products_commit();
   };
+
+  const uint32_t dq_offset =
+      static_cast<uint32_t>((kFirstColumn * kBM + thread * 4) * 4);  // bytes in a dq tile
 
   int count = 0;
   for (int wave = 0; wave < p.order.waves(); ++wave) {
@@ -319,24 +198,27 @@ __device__ __forceinline__ void consume_loop(const BackwardParameters& p, Backwa
       hw::settle(dv);
       release(sync.empty[stage]);
 
-      hw::barrier_wait(at(sync.turn_ready), (count - 1) & 1);
-      const Turn turn{sync.rank, sync.count};
-      float* const sums = p.workspace.dq +
-                          ((work.head_row + head) * p.workspace.padded_context + tile_query) * kHeadDim +
-                          kFirstColumn * kBM + thread * 4;
-      if (!turn.last()) {
+      const int done = count - 1;  // the tile's number
+      const int buffer = done & 1;
+      const uint32_t use = static_cast<uint32_t>(done / 2 & 1);
+      hw::barrier_wait(at(sync.turn_known[buffer]), use);
+      if (!sync.last[buffer]) {
+        hw::barrier_wait(at(sync.dq_free[buffer]), use ^ 1);
+        const uint32_t target = tiles.dq + static_cast<uint32_t>(buffer * Layout::kDqBytes) + dq_offset;
 #pragma unroll
         for (int i = 0; i < kDqColumns / 8; ++i) {
-          const float four[4] = {dq[4 * i], dq[4 * i + 1], dq[4 * i + 2], dq[4 * i + 3]};
-          if (turn.first()) {
-            __stcg(reinterpret_cast<float4*>(sums + i * 512),
-                   make_float4(four[0], four[1], four[2], four[3]));
-          } else {
-            add_to_global(sums + i * 512, four);
-          }
+          asm volatile(
+              "st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(target + static_cast<uint32_t>(i * 2048)),
+              "f"(dq[4 * i]), "f"(dq[4 * i + 1]), "f"(dq[4 * i + 2]), "f"(dq[4 * i + 3])
+              : "memory");
         }
+        hw::publish_shared();
       } else {
-        if (!turn.first()) {
+        hw::barrier_wait(at(sync.turn_ready[buffer]), use);
+        const float* const sums =
+            p.workspace.dq + ((work.head_row + head) * p.workspace.padded_context + tile_query) * kHeadDim +
+            dq_offset / 4;
+        if (!sync.only[buffer]) {
 #pragma unroll
           for (int i = 0; i < kDqColumns / 8; ++i) {
             const float4 sum = __ldcg(reinterpret_cast<const float4*>(sums + i * 512));
@@ -361,7 +243,7 @@ __device__ __forceinline__ void consume_loop(const BackwardParameters& p, Backwa
           }
         }
       }
-      release(sync.dq_done);
+      release(sync.dq_full[buffer]);
       if constexpr (!kScoresAhead) issue_next();
       hw::products_wait<0>();
       hw::settle(scores);
@@ -399,7 +281,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   tiles.q = tiles.v + Layout::kKeyBytes;
   tiles.d_o = tiles.q + kStages * Layout::kQueryBytes;
   tiles.ds = tiles.d_o + kStages * Layout::kQueryBytes;
-  tiles.lse = tiles.ds + 2 * Layout::kScoreBytes;
+  tiles.dq = tiles.ds + 2 * Layout::kScoreBytes;
+  tiles.lse = tiles.dq + 2 * Layout::kDqBytes;
   tiles.delta = tiles.lse + kStages * Layout::kStatisticBytes;
   tiles.first_key = tiles.delta + kStages * Layout::kStatisticBytes;
   const int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 32, 0);
@@ -415,8 +298,12 @@ __global__ void __launch_bounds__(kThreads, 1)
       init(sync.do_full[s], 1);
       init(sync.empty[s], kConsumerWarps);
     }
-    init(sync.turn_ready, 1);
-    init(sync.dq_done, kConsumerWarps);
+    for (int b = 0; b < 2; ++b) {
+      init(sync.turn_known[b], 1);
+      init(sync.turn_ready[b], 1);
+      init(sync.dq_full[b], kConsumerWarps);
+      init(sync.dq_free[b], 1);
+    }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     hw::publish_shared();
     // Blocks take work in the order they start, which is what makes waiting for a pair's other slots safe.
@@ -429,8 +316,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
     if (warp == 0) {
       if (threadIdx.x == 0) load_loop<kHeadDim>(p, sync, tiles, work);
-    } else if (warp == 1) {
-      turn_loop(p, sync, work, static_cast<int>(threadIdx.x) & 31);
+    } else if (warp < 3) {
+      add_loop<kHeadDim>(p, sync, tiles, work, warp - 1, static_cast<int>(threadIdx.x) & 31);
     }
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");

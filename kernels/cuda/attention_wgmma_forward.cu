@@ -3,10 +3,10 @@
 // so that one's softmax hides behind the other's products; within a warpgroup, the next scores are computed
 // while the last probabilities meet their values.
 //
-// Thread blocks are persistent: query blocks, longest first, are dealt to them in serpentine rounds, which
-// evens out the causal triangle, and the producer runs ahead into the next query block.
+// Thread blocks are persistent: query blocks of a chunk of heads, longest first, are dealt to them in
+// serpentine rounds, which evens out the causal triangle, and the producer runs ahead into the next query
+// block.
 #include <algorithm>
-#include <limits>
 
 #include "kernels/cuda/attention_family.h"
 #include "kernels/cuda/attention_mma.cuh"
@@ -40,6 +40,9 @@ struct ForwardParameters {
   __nv_bfloat16* o;
   float* lse;
   int context, heads, group, head_dim, pairs, query_blocks;
+  // Pairs worked on together, so that their keys and values fit in half the L2 cache; rounds of dealing out a
+  // chunk's query blocks; rounds in all.
+  int chunk, chunk_rounds, rounds;
   float scale_log2;
 };
 
@@ -51,10 +54,13 @@ struct ForwardWork {
   __device__ __forceinline__ bool find(const ForwardParameters& p, int round, int lane) {
     const int grid = static_cast<int>(gridDim.x);
     const int index = static_cast<int>(blockIdx.x);
-    const int position = round * grid + ((round & 1) != 0 ? grid - 1 - index : index);
-    if (position >= p.query_blocks * p.pairs) return false;
-    first_query = (p.query_blocks - 1 - position / p.pairs) * kBM;
-    pair = position % p.pairs;
+    const int chunk = round / p.chunk_rounds;
+    const int pass = round - chunk * p.chunk_rounds;
+    const int position = pass * grid + (((pass + chunk) & 1) != 0 ? grid - 1 - index : index);
+    const int pairs = min(p.chunk, p.pairs - chunk * p.chunk);
+    if (position >= p.query_blocks * pairs) return false;
+    first_query = (p.query_blocks - 1 - position / pairs) * kBM;
+    pair = chunk * p.chunk + position % pairs;
     batch = pair / p.heads;
     head = pair % p.heads;
     last_tile = (min(first_query + kBM, p.context) - 1) / kBN;
@@ -70,10 +76,6 @@ struct ForwardWork {
     }
     return true;
   }
-  // Rounds end for good once a position lies past the end.
-  __device__ __forceinline__ static int rounds(const ForwardParameters& p) {
-    return (p.query_blocks * p.pairs + static_cast<int>(gridDim.x) - 1) / static_cast<int>(gridDim.x);
-  }
 };
 
 struct ForwardBarriers {
@@ -86,7 +88,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     wgmma_forward_kernel([[maybe_unused]] const __grid_constant__ ForwardParameters p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Layout = ForwardLayout<kHeadDim>;
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kInfinity = __builtin_huge_valf();
   extern __shared__ __align__(128) uint8_t shared[];
   __shared__ ForwardBarriers barriers;
   const uint32_t q_tile = (shared_address(shared) + Layout::kAlignment - 1) & ~(Layout::kAlignment - 1u);
@@ -109,7 +111,6 @@ __global__ void __launch_bounds__(kThreads, 1)
     hw::publish_shared();
   }
   __syncthreads();
-  const int rounds = ForwardWork::rounds(p);
 
   if (warpgroup == 0) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
@@ -121,7 +122,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
     int count = 0;  // key tiles so far
     int items = 0;  // query blocks so far
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < p.rounds; ++round) {
       ForwardWork work;
       if (!work.find(p, round, lane)) continue;
       if (lane == 0) {
@@ -164,7 +165,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const uint32_t my_queries = q_tile + static_cast<uint32_t>(consumer * 64 * hw::kPanelRowBytes);
   int count = 0;
   int items = 0;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < p.rounds; ++round) {
     ForwardWork work;
     if (!work.find(p, round, lane)) continue;
     const int32_t* starts = p.document_start == nullptr
@@ -317,11 +318,21 @@ __global__ void __launch_bounds__(kThreads, 1)
 }
 
 template <int kHeadDim>
-void launch(const ForwardParameters& p, cudaStream_t stream) {
+void launch(ForwardParameters& p, cudaStream_t stream) {
   using Layout = ForwardLayout<kHeadDim>;
   const void* kernel = reinterpret_cast<const void*>(&wgmma_forward_kernel<kHeadDim>);
   const int resident = resident_blocks(kernel, kThreads, Layout::kSharedBytes);
-  const int grid = std::min(resident, p.query_blocks * p.pairs);
+  int device = 0;
+  int cache_bytes = 0;
+  require(cudaGetDevice(&device), "cudaGetDevice");
+  require(cudaDeviceGetAttribute(&cache_bytes, cudaDevAttrL2CacheSize, device), "cudaDeviceGetAttribute");
+  const int64_t pair_bytes = int64_t{4} * p.context * p.head_dim / p.group;
+  const int limit = static_cast<int>(std::clamp<int64_t>(cache_bytes / 2 / pair_bytes, 1, p.pairs));
+  const int chunks = (p.pairs + limit - 1) / limit;
+  p.chunk = (p.pairs + chunks - 1) / chunks;
+  const int grid = std::min(resident, p.query_blocks * p.chunk);
+  p.chunk_rounds = (p.query_blocks * p.chunk + grid - 1) / grid;
+  p.rounds = chunks * p.chunk_rounds;
   wgmma_forward_kernel<kHeadDim><<<static_cast<unsigned>(grid), kThreads, Layout::kSharedBytes, stream>>>(p);
   require(cudaGetLastError(), "Launching attention's forward");
 }
