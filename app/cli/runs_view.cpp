@@ -143,7 +143,7 @@ Json to_json(const RunDetails& run, const std::vector<CheckpointRow>& checkpoint
 Json to_json(const Comparison& comparison) {
   Json json = {
       {"equal_tokens", comparison.equal_tokens}, {"settings", Json::array()}, {"runs", Json::array()}};
-  for (const SettingDifference& difference : comparison.settings) {
+  for (const DifferingSetting& difference : comparison.settings) {
     Json texts = Json::array();
     for (const auto& text : difference.texts) texts.push_back(text ? Json(*text) : Json());
     json["settings"].push_back({{"key", difference.key}, {"values", texts}});
@@ -268,7 +268,7 @@ std::string comparison_text(const Comparison& comparison) {
   table.add(std::move(loss));
   table.add({});
   if (comparison.settings.empty()) table.add({"No setting differs."});
-  for (const SettingDifference& difference : comparison.settings) {
+  for (const DifferingSetting& difference : comparison.settings) {
     std::vector<std::string> row = {difference.key};
     for (const auto& text : difference.texts) row.push_back(text.value_or("-"));
     table.add(std::move(row));

@@ -12,7 +12,7 @@
 namespace lathe {
 namespace {
 
-std::vector<SettingDifference> different_settings(const std::vector<RunDetails>& runs) {
+std::vector<DifferingSetting> different_settings(const std::vector<RunDetails>& runs) {
   std::vector<std::map<std::string, std::string>> texts;
   std::vector<std::string> keys;  // in the order of the first run, then what only later ones have
   std::set<std::string> seen;
@@ -22,9 +22,9 @@ std::vector<SettingDifference> different_settings(const std::vector<RunDetails>&
       if (seen.insert(key).second) keys.push_back(key);
     }
   }
-  std::vector<SettingDifference> differences;
+  std::vector<DifferingSetting> differences;
   for (const std::string& key : keys) {
-    SettingDifference difference{key, {}};
+    DifferingSetting difference{key, {}};
     for (const auto& settings : texts) {
       const auto found = settings.find(key);
       difference.texts.push_back(found == settings.end() ? std::nullopt : std::optional(found->second));

@@ -9,7 +9,7 @@
 
 namespace lathe {
 
-struct SettingDifference {
+struct DifferingSetting {
   std::string key;
   std::vector<std::optional<std::string>> texts;  // one a run; nothing: the run didn't have that setting
 };
@@ -28,7 +28,7 @@ struct RunOutcome {
 };
 
 struct Comparison {
-  std::vector<SettingDifference> settings;  // only differences, in the order of the first run's settings
+  std::vector<DifferingSetting> settings;  // only differences, in the order of the first run's settings
   std::vector<RunOutcome> outcomes;         // as asked
   int64_t equal_tokens = 0;                 // tokens all runs have seen: the smallest of their totals
 };
