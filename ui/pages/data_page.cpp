@@ -1,6 +1,8 @@
 #include "ui/pages/data_page.h"
 
+#include <QComboBox>
 #include <QFileDialog>
+#include <QLabel>
 #include <QListWidget>
 #include <QProgressBar>
 #include <QPushButton>

@@ -124,15 +124,15 @@ QWidget* SystemPage::make_preferences() {
     line->addWidget(button);
     form->addRow(name, row);
   };
-  auto* data = new ElidedLabel(preferences.data_folder());
+  auto* data_label = new ElidedLabel(preferences.data_folder());
   auto* choose = make_button(tr("Change…"), tr("Where new datasets are written"));
-  folder_row(tr("Datasets"), data, choose);
-  connect(choose, &QPushButton::clicked, this, [this, data, &preferences] {
+  folder_row(tr("Datasets"), data_label, choose);
+  connect(choose, &QPushButton::clicked, this, [this, data_label, &preferences] {
     const QString folder =
         QFileDialog::getExistingDirectory(this, tr("Folder of datasets"), preferences.data_folder());
     if (folder.isEmpty()) return;
     preferences.set_data_folder(folder);
-    data->set_text(folder);
+    data_label->set_text(folder);
     refresh();
   });
   auto* home = new ElidedLabel(to_qt(context().home));
