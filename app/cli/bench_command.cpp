@@ -62,7 +62,7 @@ void register_bench_command(CLI::App& app, Context& context) {
   command->footer("Example:\n  lathe bench --preset 977m --set precision.gradients=bf16 --json");
   command->callback([arguments, &context] {
     arguments->request.graphs = !arguments->no_graphs;
-    arguments->request.cache_folder = (context.home.empty() ? default_home() : context.home) / "kernels";
+    arguments->request.home = context.home.empty() ? default_home() : context.home;
     const BackendRegistry registry = make_backends();
     const BenchmarkResult result = run_benchmark(arguments->options.config(), registry, arguments->request);
     print(context, to_json(result), [&] { print_text(result); });

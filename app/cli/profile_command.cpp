@@ -74,7 +74,7 @@ void register_profile_command(CLI::App& app, Context& context) {
     const RunConfig config = arguments->options.config(base);
     const BackendRegistry registry = make_backends();
     PrepareRequest request;
-    request.cache_folder = home / "kernels";
+    request.home = home;
     PreparedModel model = plan_model(config, registry, request);
     allocate_model(model, registry, request);
     Calibration calibration = load_calibration(home, model.device.name, versions_text(model.device));

@@ -202,7 +202,7 @@ void add_generate(CLI::App& app, Context& context) {
     PrepareRequest request;
     request.train = request.evaluate = false;
     request.generate = true;
-    request.cache_folder = history.home() / "kernels";
+    request.home = history.home();
     PreparedModel model = plan_model(config, registry, request);
     allocate_model(model, registry, request);
     load_checkpoint(from.folder, from.manifest, model.program, *model.executable, LoadStates::WeightsOnly);

@@ -68,7 +68,7 @@ BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& re
                               const BenchmarkRequest& request) {
   BenchmarkResult result;
   PrepareRequest prepare;
-  prepare.cache_folder = request.cache_folder;
+  prepare.home = request.home;
   prepare.graphs = request.graphs;
   const auto begin = Clock::now();
   PreparedModel model = plan_model(config, registry, prepare);

@@ -19,7 +19,7 @@ struct BenchmarkRequest {
   int64_t updates = 5;  // at least these
   double seconds = 5;  // and at least this long: a GPU that has just woken up runs above its sustained clocks
   bool graphs = true;  // replay captured graphs (CUDA)
-  std::filesystem::path cache_folder;  // of kernel choices
+  std::filesystem::path home;  // see PrepareRequest
 };
 
 struct BenchmarkResult {

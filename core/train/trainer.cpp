@@ -382,6 +382,7 @@ std::optional<Trainer::Stop> Trainer::roll_back(const std::string& why) {
   const nlohmann::json behind_failure = progress_.cursor;
   const auto folder = checkpoint_folder(job_.writer.folder(), step);
   const CheckpointManifest manifest = read_manifest(folder);
+  verify_checkpoint(folder, manifest);  // before anything on the device changes
   load_checkpoint(folder, manifest, job_.program, job_.executable, LoadStates::WithStates);
   feed_.reset();
   progress_ = manifest.progress;

@@ -11,6 +11,8 @@
 #include "core/config/validate.h"
 #include "core/platform/files.h"
 #include "core/program/auto_settings.h"
+#include "core/program/calibration.h"
+#include "core/program/cost_model.h"
 #include "core/program/memory_plan.h"
 #include "core/program/program_builder.h"
 #include "core/train/model_state.h"
@@ -37,6 +39,7 @@ std::string device_name(const RunConfig& config) {
 }
 
 std::string device_text(const DeviceInfo& device) {
+  if (device.total_bytes <= 0) return fmt::format("{} ({})", device.name, device.backend);
   return fmt::format("{} ({}, {})", device.name, device.backend, bytes_text(device.total_bytes));
 }
 
@@ -55,6 +58,7 @@ RunInfo run_info(const PreparedModel& model) {
   info.versions_json = versions_json(model.device).dump();
   info.memory_source = model.device.target.kind == DeviceKind::Cpu ? "host" : "driver";
   info.planned_peak_bytes = model.estimate.process_bytes();
+  if (model.estimate.tokens_per_s > 0) info.predicted_tokens_per_s = model.estimate.tokens_per_s;
   return info;
 }
 
@@ -98,6 +102,12 @@ PreparedModel plan_model(const RunConfig& config, const BackendRegistry& registr
   EstimateRequest estimate_request;
   estimate_request.target = model.device.target;
   const bool gpu = model.device.target.kind == DeviceKind::Cuda;
+  // What was measured on this GPU before: the overhead beside the arena, and times to predict from.
+  Calibration calibration;
+  if (gpu && !request.home.empty()) calibration = load_calibration(request.home, model.device.name);
+  if (calibration.overhead_bytes) estimate_request.overhead_bytes = *calibration.overhead_bytes;
+  const CostModel costs(gpu ? find_gpu(model.device.name) : nullptr, calibration);
+  estimate_request.costs = &costs;
   const int64_t margin = gpu ? config.memory.vram_margin : 0;
   estimate_request.budget_bytes = config.memory.vram_budget.automatic ? model.device.free_bytes - margin
                                                                       : config.memory.vram_budget.value;
@@ -135,7 +145,7 @@ void allocate_model(PreparedModel& model, const BackendRegistry& registry, const
   options.threads = static_cast<int>(model.config.run.threads);
   options.kernel_selection = request.kernel_selection;
   options.graphs = request.graphs;
-  options.cache_folder = to_utf8(request.cache_folder);
+  if (!request.home.empty()) options.cache_folder = to_utf8(request.home / "kernels");
   model.executable = backend.prepare(model.program, model.plan, options);
   write_constants(model.program, *model.executable, model.config.model.rope_theta);
 }
@@ -182,7 +192,7 @@ std::unique_ptr<TrainingRun> TrainingRun::create(HistoryStore& history, const Ba
   std::optional<CheckpointReference> from;
   if (!config.run.init_from.empty()) from = find_checkpoint(history, config.run.init_from);
   PrepareRequest request;
-  request.cache_folder = history.home() / "kernels";
+  request.home = history.home();
   run->model_ = plan_model(config, registry, request);
   require_disk_space(run->model_, history.home());
 
@@ -237,7 +247,7 @@ std::unique_ptr<TrainingRun> TrainingRun::resume(
     run->data_.sampler->seek(cursor_from_json(run->progress_.cursor));
     PrepareRequest request;
     request.kernel_selection = from.manifest.kernel_selection;
-    request.cache_folder = history.home() / "kernels";
+    request.home = history.home();
     run->model_ = plan_model(config, registry, request);
     require_disk_space(run->model_, history.home());
     remove_incomplete_checkpoints(run->writer_->folder());
@@ -253,6 +263,11 @@ std::unique_ptr<TrainingRun> TrainingRun::resume(
       run->not_bitwise_ = "driver or library versions changed";
     } else if (from.manifest.kernel_selection != run->model_.executable->kernel_selection()) {
       run->not_bitwise_ = "the recorded kernel selection could not be used again";
+    }
+    // A crash right behind a save leaves a checkpoint that the catalogue doesn't know yet.
+    for (const int64_t known : list_checkpoints(run->writer_->folder())) {
+      run->writer_->add_checkpoint(
+          {known, checkpoint_relative_path(known), checkpoint_bytes(run->model_.program), true, 0});
     }
     // A checkpoint later than the one resumed from belongs to the past that is now superseded.
     for (const int64_t later : list_checkpoints(run->writer_->folder())) {

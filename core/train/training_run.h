@@ -32,9 +32,9 @@ struct PrepareRequest {
   bool train = true;
   bool evaluate = true;
   bool generate = false;
-  std::string kernel_selection;        // recorded by an earlier run; empty: choose anew
-  std::filesystem::path cache_folder;  // of kernel choices; empty: none kept
-  bool graphs = true;                  // CUDA: replay captured graphs
+  std::string kernel_selection;  // recorded by an earlier run; empty: choose anew
+  std::filesystem::path home;    // kernel choices and calibrations are kept there; empty: nowhere
+  bool graphs = true;            // CUDA: replay captured graphs
 };
 
 // What the device and settings allow, before anything is allocated: resolves auto settings against the memory
