@@ -3,6 +3,8 @@
 #include "ui/pages/data_page.h"
 #include "ui/pages/help_page.h"
 #include "ui/pages/new_page.h"
+#include "ui/pages/run_page.h"
+#include "ui/pages/runs_page.h"
 #include "ui/pages/system_page.h"
 
 namespace lathe::ui {
@@ -12,9 +14,9 @@ Page* make_page(AppContext& context, Place place) {
     case Place::New:
       return new NewPage(context);
     case Place::Run:
-      return new Page(context, place);
+      return new RunPage(context);
     case Place::Runs:
-      return new Page(context, place);
+      return new RunsPage(context);
     case Place::Data:
       return new DataPage(context);
     case Place::System:

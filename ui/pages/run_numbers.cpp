@@ -1,0 +1,202 @@
+#include "ui/pages/run_numbers.h"
+
+#include <QHBoxLayout>
+#include <QProgressBar>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+
+#include "core/platform/process.h"
+#include "ui/charts/chart_types.h"
+#include "ui/models/run_text.h"
+#include "ui/text.h"
+#include "ui/theme/theme.h"
+#include "ui/theme/widgets.h"
+
+namespace lathe::ui {
+namespace {
+
+constexpr double kEndToEndWeight = 0.9;
+
+std::optional<int64_t> last_update_of(const RunDetails& run) {
+  for (const auto& [key, value] : run.settings) {
+    if (key == "run.updates") {
+      const int64_t updates = QString::fromStdString(value).toLongLong();
+      if (updates > 0) return updates;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+RunNumbers::RunNumbers(AppContext&, QWidget* parent) : QWidget(parent) {
+  auto* tiles = new QHBoxLayout;
+  tiles->setSpacing(Theme::grid);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(Theme::grid / 2);
+  layout->addLayout(tiles);
+  setLayout(layout);
+  step_ = add_tile(tr("Step"), tr("Updates made, of those the run is to make"));
+  loss_ = add_tile(tr("Training loss"), to_qt(lathe::metric("loss").definition) + tr(" In nats per token."));
+  speed_ = add_tile(tr("Tokens/s (nominal)"),
+                    tr("Large: median of the last 64 updates. %1\nSmall: moving average. %2")
+                        .arg(to_qt(lathe::metric("tokens_per_s").definition),
+                             to_qt(lathe::metric("tokens_per_s_end_to_end").definition)));
+  time_ = add_tile(tr("Time left"), tr("From the pace of this session after its warm-up"));
+  memory_ = add_tile(tr("Memory"), to_qt(lathe::metric("memory_process").definition));
+
+  progress_ = new QProgressBar(this);
+  progress_->setTextVisible(false);
+  progress_->setFixedHeight(6);
+  progress_->setAccessibleName(tr("Progress inside the update"));
+  phase_ = make_muted({}, this);
+  phase_->setWordWrap(false);
+  auto* line = new QHBoxLayout;
+  line->setSpacing(Theme::grid);
+  line->addWidget(progress_, 1);
+  line->addWidget(phase_);
+  layout->addLayout(line);
+  clear();
+}
+
+std::vector<std::string> RunNumbers::metrics() {
+  return {"loss", "tokens_per_s", "tokens_per_s_end_to_end", "memory_process"};
+}
+
+RunNumbers::Tile RunNumbers::add_tile(const QString& caption, const QString& tip) {
+  auto* card = new QFrame(this);
+  card->setProperty("card", true);
+  card->setToolTip(tip);
+  Tile tile{make_muted(caption, card), new QLabel(card), make_muted({}, card)};
+  tile.value->setFont(Theme::number_font(17));
+  tile.value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  for (QLabel* label : {tile.caption, tile.detail}) label->setWordWrap(false);
+  for (QLabel* label : {tile.caption, tile.value, tile.detail})
+    label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+  auto* layout = new QVBoxLayout(card);
+  layout->setContentsMargins(12, 6, 12, 6);
+  layout->setSpacing(0);
+  layout->addWidget(tile.caption);
+  layout->addWidget(tile.value);
+  layout->addWidget(tile.detail);
+  static_cast<QHBoxLayout*>(this->layout()->itemAt(0)->layout())->addWidget(card, 1);
+  return tile;
+}
+
+void RunNumbers::clear() {
+  details_.reset();
+  live_.reset();
+  last_loss_.reset();
+  memory_now_.reset();
+  end_to_end_ = end_to_end_weight_ = 0;
+  show_numbers();
+  show_progress();
+}
+
+void RunNumbers::take(const FeedPoints& points) {
+  if (points.points.size() == 0) return;
+  const double last = points.points.y.back();
+  if (points.metric == "loss") last_loss_ = last;
+  if (points.metric == "memory_process" && std::isfinite(last)) memory_now_ = last;
+  if (points.metric != "tokens_per_s_end_to_end") return;
+  const size_t count = points.points.size();
+  constexpr size_t enough = 64;  // 0.9^64 is a thousandth
+  for (size_t i = count > enough ? count - enough : 0; i < count; ++i) {
+    const double value = points.points.y[i];
+    if (!std::isfinite(value)) continue;
+    end_to_end_ = kEndToEndWeight * end_to_end_ + (1 - kEndToEndWeight) * value;
+    end_to_end_weight_ = kEndToEndWeight * end_to_end_weight_ + (1 - kEndToEndWeight);
+  }
+}
+
+void RunNumbers::apply(const RunDelta& delta) {
+  if (delta.restart) {
+    last_loss_.reset();
+    memory_now_.reset();
+    end_to_end_ = end_to_end_weight_ = 0;
+  }
+  if (delta.details) details_ = delta.details;
+  if (delta.live) live_ = delta.live;
+  for (const FeedPoints& points : delta.points) take(points);
+  show_numbers();
+  show_progress();
+}
+
+void RunNumbers::show_numbers() {
+  const auto set = [](const Tile& tile, const QString& value, const QString& detail) {
+    tile.value->setText(value);
+    tile.detail->setText(detail);
+    tile.value->setAccessibleName(tile.caption->text() + QStringLiteral(": ") + value);
+  };
+  if (!details_) {
+    for (const Tile* tile : {&step_, &loss_, &speed_, &time_, &memory_}) set(*tile, no_value(), {});
+    return;
+  }
+  const RunDetails& run = *details_;
+  const int64_t step = live_ ? std::max(run.step, live_->step) : run.step;
+  const auto total = last_update_of(run);
+  set(step_, count_text(step),
+      total ? tr("of %1").arg(count_text(*total))
+            : tr("%1 tokens").arg(quantity_text(static_cast<double>(run.tokens), Quantity::Count)));
+
+  const std::optional<double> loss = last_loss_ ? last_loss_ : run.last_loss;
+  QStringList losses;
+  if (run.last_eval_loss) losses << tr("validation %1").arg(optional_text(run.last_eval_loss, 3));
+  if (run.best_loss) losses << tr("best %1").arg(optional_text(run.best_loss, 3));
+  set(loss_, optional_text(loss, 4), losses.join(QStringLiteral(" · ")));
+  set_style_property(loss_.value, "role", loss && !std::isfinite(*loss) ? QStringLiteral("bad") : QString());
+
+  QStringList speeds;
+  if (end_to_end_weight_ > 0) {
+    speeds << tr("end to end %1").arg(quantity_text(end_to_end_ / end_to_end_weight_, Quantity::Count));
+  }
+  if (run.predicted_tokens_per_s) {
+    speeds << tr("predicted %1").arg(quantity_text(*run.predicted_tokens_per_s, Quantity::Count));
+  }
+  set(speed_, run.tokens_per_s ? quantity_text(*run.tokens_per_s, Quantity::Count) : no_value(),
+      speeds.join(QStringLiteral(" · ")));
+
+  const QString trained = duration_text(static_cast<double>(run.active_ms) / 1000);
+  if (is_active(run.status)) {
+    time_.caption->setText(tr("Time left"));
+    set(time_,
+        live_ && live_->eta_ms ? duration_text(static_cast<double>(*live_->eta_ms) / 1000) : no_value(),
+        tr("trained for %1").arg(trained));
+  } else {
+    time_.caption->setText(tr("Training time"));
+    set(time_, run.active_ms > 0 ? trained : no_value(),
+        run.finished_ms ? tr("ended %1").arg(date_time_text(*run.finished_ms)) : QString());
+  }
+
+  const bool active = is_active(run.status);
+  memory_.caption->setText(active ? tr("Memory (process)") : tr("Peak memory (process)"));
+  const std::optional<int64_t> held =
+      active && memory_now_ ? std::optional(static_cast<int64_t>(*memory_now_)) : run.measured_peak_bytes;
+  set(memory_, optional_bytes(held),
+      run.planned_peak_bytes ? tr("planned %1").arg(bytes_text(*run.planned_peak_bytes)) : QString());
+  memory_.value->setToolTip(to_qt(lathe::metric("memory_process").definition) + QLatin1Char('\n') +
+                            memory_source_text(run.memory_source));
+}
+
+void RunNumbers::show_progress() {
+  const bool active = details_ && is_active(details_->status) && live_;
+  progress_->setVisible(active);
+  phase_->setVisible(active);
+  if (!active) return;
+  const int64_t micro_steps = std::max<int64_t>(1, live_->micro_steps);
+  progress_->setRange(0, static_cast<int>(micro_steps));
+  progress_->setValue(static_cast<int>(std::clamp<int64_t>(live_->micro_step, 0, micro_steps)));
+  QString text = tr("micro-step %1 of %2").arg(live_->micro_step).arg(live_->micro_steps);
+  if (!live_->phase.empty() && live_->phase != "micro-step")
+    text += QStringLiteral(" · ") + to_qt(live_->phase);
+  constexpr int64_t silent_ms = 30'000;
+  const int64_t silence = wall_clock_ms() - live_->heartbeat_ms;
+  if (live_->state == RunStatus::Running && live_->heartbeat_ms > 0 && silence > silent_ms) {
+    text = tr("no sign of life for %1").arg(duration_text(static_cast<double>(silence) / 1000));
+  }
+  phase_->setText(text);
+}
+
+}  // namespace lathe::ui

@@ -1,0 +1,48 @@
+// The numbers of a run one looks for first, large: step, loss, tokens/s, time left, memory; and how far the
+// update at work has come.
+#pragma once
+
+#include <QLabel>
+#include <QWidget>
+#include <optional>
+
+#include "ui/models/run_feed.h"
+
+class QProgressBar;
+
+namespace lathe::ui {
+
+struct AppContext;
+
+class RunNumbers : public QWidget {
+  Q_OBJECT
+ public:
+  explicit RunNumbers(AppContext& context, QWidget* parent = nullptr);
+
+  // Metrics it needs besides those of the charts.
+  static std::vector<std::string> metrics();
+  void apply(const RunDelta& delta);
+  void clear();
+
+ private:
+  struct Tile {
+    QLabel* caption;
+    QLabel* value;
+    QLabel* detail;
+  };
+  Tile add_tile(const QString& caption, const QString& tip);
+  void take(const FeedPoints& points);
+  void show_numbers();
+  void show_progress();
+
+  Tile step_, loss_, speed_, time_, memory_;
+  QProgressBar* progress_;
+  QLabel* phase_;
+  std::optional<RunDetails> details_;
+  std::optional<LiveState> live_;
+  std::optional<double> last_loss_, memory_now_;
+  // Debiased average of tokens/s end to end: single updates jump with every evaluation.
+  double end_to_end_ = 0, end_to_end_weight_ = 0;
+};
+
+}  // namespace lathe::ui
