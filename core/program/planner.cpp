@@ -140,26 +140,39 @@ class Search {
     return request_.estimate.budget_bytes <= 0 || estimate.process_bytes() <= request_.estimate.budget_bytes;
   }
 
-  // The lowest rung that fits: bytes fall along the ladder, so bisection finds it.
+  // Bytes no plan of this configuration can do without: quick, and within two percent of the plan.
+  int64_t least_bytes(const RunConfig& config) {
+    ++plans_;
+    BuildOptions options = training_options(config, request_.estimate.target);
+    const StepProgram program = build_step_program(config, options);
+    const int64_t overhead = request_.estimate.overhead_bytes >= 0
+                                 ? request_.estimate.overhead_bytes
+                                 : assumed_overhead_bytes(request_.estimate.target);
+    return lower_bound_bytes(program) + overhead;
+  }
+
+  // The lowest rung that fits: bytes fall along the ladder, so bisection finds it. The bound bisects, the
+  // plan decides.
   void search_levels(int64_t micro_batch, int64_t accumulation, int64_t chunk) {
     const int64_t last = config_.memory.recompute.automatic ? (kLevels - 1) * config_.model.layers : 0;
-    PlannedConfig low = plan(candidate(micro_batch, accumulation, chunk, 0));
-    if (fits(low.estimate)) return add(std::move(low), micro_batch, accumulation, chunk, 0);
-    if (last == 0) return remember(low);
-    PlannedConfig high = plan(candidate(micro_batch, accumulation, chunk, last));
-    if (!fits(high.estimate)) return remember(high);
-    int64_t too_much = 0, enough = last;
-    while (enough - too_much > 1) {
-      const int64_t middle = (too_much + enough) / 2;
-      PlannedConfig trial = plan(candidate(micro_batch, accumulation, chunk, middle));
-      if (fits(trial.estimate)) {
-        enough = middle;
-        high = std::move(trial);
-      } else {
-        too_much = middle;
+    const int64_t budget = request_.estimate.budget_bytes;
+    const auto may_fit = [&](int64_t rung) {
+      return budget <= 0 || least_bytes(candidate(micro_batch, accumulation, chunk, rung)) <= budget;
+    };
+    int64_t rung = 0;
+    if (last > 0 && !may_fit(0)) {
+      int64_t too_much = 0, enough = last;
+      while (enough - too_much > 1) {
+        const int64_t middle = (too_much + enough) / 2;
+        (may_fit(middle) ? enough : too_much) = middle;
       }
+      rung = enough;
     }
-    add(std::move(high), micro_batch, accumulation, chunk, enough);
+    for (; rung <= last; ++rung) {
+      PlannedConfig planned = plan(candidate(micro_batch, accumulation, chunk, rung));
+      if (fits(planned.estimate)) return add(std::move(planned), micro_batch, accumulation, chunk, rung);
+      if (rung == last) remember(planned);
+    }
   }
 
   void add(PlannedConfig planned, int64_t micro_batch, int64_t accumulation, int64_t chunk, int64_t rung) {
