@@ -71,7 +71,9 @@ struct SlotWalk {
     walk.advance();
     if (!walk.done()) return;  // every wave has a tile: a key's own query sees it
     ++wave;
-    walk = TileWalk(order, first_block, order.block(slot, wave), AttentionOrder::upwards(wave));
+    walk.block = order.block(slot, wave);
+    if (done()) return;  // past the last block there are no tiles whose first block could be read
+    walk = TileWalk(order, first_block, walk.block, AttentionOrder::upwards(wave));
   }
 };
 
