@@ -88,6 +88,10 @@ __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
 __device__ __forceinline__ void publish_shared() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
+// Orders later bulk copies after what this thread has acquired from others in global memory.
+__device__ __forceinline__ void follow_acquired() {
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+}
 
 // ---- bulk copies from shared to global memory, in the groups of one thread.
 __device__ __forceinline__ void store_bytes(void* target, uint32_t source, int bytes) {

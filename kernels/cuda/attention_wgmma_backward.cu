@@ -1,14 +1,29 @@
 // BF16 attention backward for Hopper (sm_90a), deterministic. The mathematics and the walk are those of
 // attention_mma_backward.cu: 128 keys a thread block, 64-row query tiles, transposed scores, dQ summed in
-// global memory in AttentionOrder's order. Here the work is split by role:
+// global memory in AttentionOrder's order. Here a loader thread feeds the inputs; two consumer warpgroups own
+// 64 keys each, S^T, dP^T, dV and dK from their own, dQ from all keys and some columns each; two turn warps,
+// one a dQ buffer, await the block's turn at a dq tile, send the tile out and pass the turn on. A consumer
+// keeps the tensor cores busy while it does anything else: the next scores are issued before dQ is written
+// out, dP runs under the exponentials, dV under dS.
 //
-//   loader warp    feeds q, dO and their statistics through two stages, and the keys and values of each
-//   wave; turn warp      finds and awaits the block's turn at each dq tile and passes it on, so that no
-//   product waits; two consumer   warpgroups own 64 keys each: S^T, dP^T, dV and dK from their own keys; dQ
-//   over all keys, one warpgroups     part of its columns each, with dS exchanged through shared memory.
+// What is handed over, and what orders it there; and back. Warps arrive with one lane after __syncwarp; no
+// phase of an mbarrier ends before all who need the one before have seen that.
 //
-// A consumer keeps the tensor cores busy while it does anything else: the next scores are issued before dQ is
-// written out, dP runs under the exponentials, dV under dS.
+//   k, v               loader > consumers       kv_full; products_wait, kv_empty
+//   q, lse, first key  loader > consumers       q_full; products_wait, the loads' use, empty
+//   dO, delta          loader > consumers       do_full; with q
+//   dS, two buffers    consumer > both          publish_shared, barrier 1; products_wait, the next barrier 1
+//   last, only         turn warp > consumers    turn_known; dq_full
+//   dQ                 consumers > copy engine  publish_shared, dq_full; stores_wait_read, dq_free
+//   dq in global       block > next block       stores_wait, pass_turn, await_turn, follow_acquired
+//                      block > last consumers   stores_wait, pass_turn, await_turn, turn_ready
+//
+// No circle of waits: the first unfinished contribution in AttentionOrder has its turn, its block's earlier
+// ones are done, and nothing else holds up its loads and buffers. A pair's blocks are resident together.
+//
+// racecheck (CUDA 13.0) reports lse, first key, delta, last and only: read by lanes that do not arrive
+// themselves, then overwritten two tiles on. The __syncwarp between orders them, but leaves no instruction in
+// a converged warp that the tool could follow.
 #include "kernels/cuda/attention_tensor_map.h"
 #include "kernels/cuda/attention_wgmma_backward.cuh"
 
@@ -19,6 +34,7 @@ using namespace wgmma_backward;
 namespace hw = hopper;
 
 constexpr float kLog2E = 1.4426950408889634f;
+
 // 16 rows × 16 columns of BF16 accumulator pairs into a swizzled panel.
 __device__ __forceinline__ void store_matrices(uint32_t panel, int row, int chunk, const uint32_t (&r)[4],
                                                int lane) {
@@ -52,8 +68,10 @@ __device__ __forceinline__ void consume_loop(const BackwardParameters& p, Backwa
   const uint32_t my_v = tiles.v + kConsumer * 64 * hw::kPanelRowBytes;
 
   float scores[kBM / 2];
-  const auto issue_scores = [&](int stage) {
-    const uint32_t q_tile = tiles.q + static_cast<uint32_t>(stage * Layout::kQueryBytes);
+  const auto query_tile = [&](int number) {
+    return tiles.q + static_cast<uint32_t>(number % kStages * Layout::kQueryBytes);
+  };
+  const auto issue_scores = [&](uint32_t q_tile) {
 #pragma unroll
     for (int step = 0; step < kHeadDim / 16; ++step) {
       hw::Product<kBM>::template shared<false, false>(scores, hw::along_columns<kBN>(my_k, step),
@@ -79,13 +97,13 @@ __device__ __forceinline__ void consume_loop(const BackwardParameters& p, Backwa
     hw::settle(dk);
     hw::settle(dv);
     hw::products_begin();
-    issue_scores(count % kStages);
+    issue_scores(query_tile(count));
     hw::products_wait<0>();
     hw::settle(scores);
     while (!walk.done()) {
       const int stage = count % kStages;
       const uint32_t parity = count / kStages & 1;
-      const uint32_t q_tile = tiles.q + static_cast<uint32_t>(stage * Layout::kQueryBytes);
+      const uint32_t q_tile = query_tile(count);
       const uint32_t do_tile = tiles.d_o + static_cast<uint32_t>(stage * Layout::kQueryBytes);
       const uint32_t ds_tile = tiles.ds + static_cast<uint32_t>((count & 1) * Layout::kScoreBytes);
       const uint32_t statistics = static_cast<uint32_t>(stage * Layout::kStatisticBytes + (lane & 3) * 8);
@@ -180,12 +198,12 @@ __device__ __forceinline__ void consume_loop(const BackwardParameters& p, Backwa
       hw::products_commit();
       walk.advance();
       ++count;
-      // After a wave's last tile these scores are of the same tile again and unused: a branch would keep the
-      // compiler from leaving products in flight.
+      // After a wave's last tile these scores are unused: a branch would keep the compiler from leaving
+      // products in flight. They read keys then, as the stages are the loader's again.
       const auto issue_next = [&] {
         if (!walk.done()) hw::barrier_wait(at(sync.q_full[count % kStages]), count / kStages & 1);
         hw::products_begin();
-        issue_scores(walk.done() ? stage : count % kStages);
+        issue_scores(walk.done() ? tiles.k : query_tile(count));
       };
       if constexpr (kScoresAhead) {
         issue_next();

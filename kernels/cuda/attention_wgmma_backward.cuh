@@ -143,6 +143,7 @@ __device__ __forceinline__ void add_loop(const BackwardParameters& p, BackwardSh
         if (turn.first()) {
           hw::store_bytes(target, source, Layout::kDqBytes);
         } else {
+          hw::follow_acquired();
           hw::add_floats(target, source, Layout::kDqBytes);
         }
         hw::stores_commit();

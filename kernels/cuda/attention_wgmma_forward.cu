@@ -6,6 +6,16 @@
 // Thread blocks are persistent: query blocks of a chunk of heads, longest first, are dealt to them in
 // serpentine rounds, which evens out the causal triangle, and the producer runs ahead into the next query
 // block.
+//
+// What is handed over, and what orders it there; and back. Only the copy engine writes shared memory and only
+// products read it, so no proxy fence is needed; warps arrive with one lane after products_wait.
+//
+//   q             producer > consumers   q_full; the last scores' products_wait, q_empty
+//   k, v          producer > consumers   k_full, v_full; products_wait, k_empty, v_empty
+//   tensor cores  consumer > the other   named barriers 1 and 2; the second's last arrival stays unused
+//
+// No circle of waits: a consumer in its turn waits only for values that are loaded without the other's next
+// turn, and outside it for nothing that its own next turn brings.
 #include <algorithm>
 
 #include "kernels/cuda/attention_family.h"
