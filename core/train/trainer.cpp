@@ -231,6 +231,7 @@ std::optional<Trainer::Stop> Trainer::finish_update() {
   const auto backward_end = Clock::now();
   job_.executable.wait(update->update, raw);
   const auto end = Clock::now();
+  const int64_t wall_ms = wall_clock_ms();  // of the same moment: rates times times must give the tokens
 
   std::span<const std::byte> rest(raw);
   const auto sums = wide_values(job_.program.tensor(ports.loss_sums), rest);
@@ -245,7 +246,7 @@ std::optional<Trainer::Stop> Trainer::finish_update() {
   progress_.tokens += update->tokens;
   if (!skipped) ++progress_.optimizer_step;
   progress_.cursor = cursor_to_json(update->cursor_after);
-  progress_.active_ms = active_ms();
+  progress_.active_ms = active_ms(end);
   result_.last_loss = loss;
   if (job_.position) {
     job_.position->step = progress_.step;
@@ -266,6 +267,8 @@ std::optional<Trainer::Stop> Trainer::finish_update() {
   last_update_end_ = end;
   UpdateRow row;
   static_cast<RowPosition&>(row) = position();
+  row.time_ms = wall_ms;
+  row.active_ms = progress_.active_ms;
   row.loss = loss;
   row.grad_norm = norm;
   row.clip_factor = clip[static_cast<size_t>(ClipResult::Factor)];
@@ -499,6 +502,12 @@ std::optional<Trainer::Stop> Trainer::save(bool retry_when_full) {
   while (true) {
     set_live(job_.control.stopping() ? RunStatus::Stopping : RunStatus::Running, "saving", 0);
     progress_.active_ms = active_ms();
+    try {
+      // A run that dies right behind this save goes on from it: no update before it may be missing then.
+      job_.writer.flush();
+    } catch (const Error&) {
+      // The writer keeps the rows, tries again and says so through failure(); the weights matter more.
+    }
     CheckpointManifest manifest;
     manifest.progress = progress_;
     manifest.run = job_.writer.id();
@@ -734,8 +743,8 @@ RowPosition Trainer::position() const {
   return row;
 }
 
-int64_t Trainer::active_ms() const {
-  return active_before_ms_ + (active_ ? static_cast<int64_t>(ms_between(active_since_, Clock::now())) : 0);
+int64_t Trainer::active_ms(Clock::time_point at) const {
+  return active_before_ms_ + (active_ ? static_cast<int64_t>(ms_between(active_since_, at)) : 0);
 }
 
 std::optional<int64_t> Trainer::eta_ms() const {

@@ -99,7 +99,7 @@ class Trainer {
   void set_live(RunStatus state, const std::string& phase, int64_t micro_step);
   void restart_feed();
   RowPosition position() const;
-  int64_t active_ms() const;
+  int64_t active_ms(Clock::time_point at = Clock::now()) const;
   std::optional<int64_t> eta_ms() const;
   std::string culprit(std::span<const double> square_sums, double loss) const;
   double norm_limit() const;
