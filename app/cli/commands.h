@@ -32,5 +32,6 @@ void register_estimate_command(CLI::App& app, Context& context);
 void register_profile_command(CLI::App& app, Context& context);
 void register_plan_command(CLI::App& app, Context& context);
 void register_bench_command(CLI::App& app, Context& context);
+void register_doctor_command(CLI::App& app, Context& context);
 
 }  // namespace lathe::cli

@@ -182,6 +182,7 @@ void register_info(CLI::App& data, Context& context) {
   auto folder = std::make_shared<std::string>();
   CLI::App* info = data.add_subcommand("info", "What a dataset holds");
   info->add_option("dataset", *folder, "Folder of the dataset")->required();
+  info->footer("Example:\n  lathe data info austen");
   info->callback([folder, &context] {
     print(context, summary(from_utf8(*folder)), [&] { print_summary(from_utf8(*folder)); });
   });
@@ -243,6 +244,7 @@ void register_verify(CLI::App& data, Context& context) {
   auto folder = std::make_shared<std::string>();
   CLI::App* verify = data.add_subcommand("verify", "Read a whole dataset and check it against its manifest");
   verify->add_option("dataset", *folder, "Folder of the dataset")->required();
+  verify->footer("Example:\n  lathe data verify austen");
   verify->callback([folder, &context] {
     DataProgress progress(!context.json);
     verify_dataset(from_utf8(*folder),

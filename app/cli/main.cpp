@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   cli::register_profile_command(app, context);
   cli::register_plan_command(app, context);
   cli::register_bench_command(app, context);
+  cli::register_doctor_command(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError& error) {

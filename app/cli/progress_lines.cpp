@@ -99,7 +99,7 @@ void ProgressLines::update(const UpdateRow& row, std::optional<int64_t> eta_ms) 
                       {"skipped", row.skipped.value_or(0) != 0},
                       {"eta_ms", eta_ms ? Json(*eta_ms) : Json()}}
                      .dump()
-              << '\n';
+              << std::endl;  // whoever reads a pipe watches live, too
     return;
   }
   const auto last = last_update(run_.model().config);
@@ -112,7 +112,7 @@ void ProgressLines::update(const UpdateRow& row, std::optional<int64_t> eta_ms) 
     std::cout << '\r' << line << "\x1b[K" << std::flush;
     live_ = true;
   } else {
-    std::cout << line << '\n';
+    std::cout << line << std::endl;
   }
 }
 

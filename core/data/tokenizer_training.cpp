@@ -103,7 +103,9 @@ std::string train_tokenizer(const LineSample& sample, int64_t vocab) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("A tokenizer of {} pieces could not be trained on {} of text: {}", vocab,
                             bytes_text(sample.bytes()), status.message()),
-                "Give more text or a smaller --train-vocab.");
+                "A vocabulary too small for the text's characters: raise --train-vocab. Too large for it: "
+                "lower it, or "
+                "give more text.");
   }
   return model;
 }
