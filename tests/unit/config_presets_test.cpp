@@ -52,7 +52,7 @@ TEST(Presets, Each_IsValidAndHoldsOnlyDifferences) {
 
 TEST(Presets, Parameters_AreThoseOfTheirNames) {
   EXPECT_EQ(parameters(load_preset("977m").model), 976'770'816);
-  EXPECT_EQ(parameters(load_preset("tiny").model), 2'164'416);
+  EXPECT_EQ(parameters(load_preset("tiny").model), 1'066'112);
   EXPECT_EQ(parameters(load_preset("125m").model), 109'529'856);
   EXPECT_EQ(parameters(load_preset("350m").model), 341'099'520);
   EXPECT_EQ(padded_vocab(load_preset("977m").model), 32000);
