@@ -69,7 +69,7 @@ install_packages() {
 }
 
 # build PRESET
-build() { cmake --preset "$1" && cmake --build --preset "$1" -j "$jobs"; }
+build() { cmake --preset "$1" -DLATHE_TESTS=ON && cmake --build --preset "$1" -j "$jobs"; }
 
 # ctest_preset TEST_PRESET BUILD_PRESET: runs the tests of a built preset and adds their totals.
 ctest_preset() {
