@@ -79,7 +79,8 @@ struct RmsNormBackward { enum : int { X, Weight, Rstd, Dy, DResidual, DWeight, Y
 struct Linear { enum : int { X, Weight, Residual, Y }; };
 // float [R,out] | float [out,in] | float [R,in] Write
 struct LinearBackwardInput { enum : int { Dy, Weight, Dx }; };
-// float [R,out] | float [R,in] | gradient dtype [out,in] Write or Accumulate
+// float [R,out] | float [R,in] | gradient dtype [out,in] Write or Accumulate (into BF16 a backend may round the product
+// before it adds it)
 struct LinearBackwardWeight { enum : int { Dy, X, DWeight }; };
 // float [R,H,D] view | float [R,K,D] view | wide [D] | wide [D] | float [R,H,D] Write | float [R,K,D] Write | wide [R,H+K]
 // Write, optional

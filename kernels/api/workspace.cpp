@@ -21,16 +21,17 @@ int64_t own_attention_backward(const Shape& q, DType dtype) {
   if (dtype == DType::F32) return delta;
   const int64_t head_dim = q[3] <= 64 ? 64 : q[3] <= 128 ? rounded_up(q[3], 16) : q[3] <= 192 ? 192 : 256;
   return 2 * delta + rows * head_dim * 4 + rounded_up(rows / 4, 256) + rounded_up(batch * padded / 4, 256) +
-         256;
+         rounded_up(batch * padded * 4, 256) + 256;
 }
 
-// cuDNN's deterministic backward on Hopper, one sequence at a time: dP [H,T,T] in BF16, the row sums in FP32,
-// and, with grouped queries, dk and dv of every query head in FP32; sides padded to 128, 1 MiB for what else
-// it keeps.
+// cuDNN's deterministic backward on Hopper, one sequence at a time: dP [H,T,T] in BF16 with sides padded to
+// 64, the row sums in FP32, and, with grouped queries, dk and dv of every query head in BF16. Read off
+// cuDNN 9.19 on an H200.
 int64_t cudnn_attention_backward(const Shape& q, int64_t kv_heads) {
-  const int64_t padded = rounded_up(q[1], 128), heads = q[2];
-  const int64_t full_heads = kv_heads == heads ? 0 : 2 * heads * padded * q[3] * 4;
-  return heads * padded * padded * 2 + heads * padded * 8 + full_heads + (int64_t{1} << 20);
+  const int64_t context = q[1], padded = rounded_up(context, 64), heads = q[2];
+  const int64_t full_heads = kv_heads == heads ? 0 : 2 * heads * context * q[3] * 2;
+  return heads * padded * padded * 2 + rounded_up(heads * context * 4, 256) + rounded_up(full_heads, 256) +
+         4096;
 }
 
 int64_t attention_backward(const ExecutionTarget& target, const StepProgram& program, const Op& op) {
@@ -72,6 +73,8 @@ int64_t cuda_workspace(const ExecutionTarget& target, const StepProgram& program
       return int64_t{512} * last_dim(slot::RmsNormBackward::X) * 4;  // weight gradients of up to 512 blocks
     case OpKind::QkNormBackward:
       return int64_t{512} * 2 * last_dim(slot::QkNormBackward::Q) * 4;  // the same, of q and k
+    case OpKind::Attention:
+      return 1024;  // cuDNN's faster forward keeps a counter
     case OpKind::AttentionBackward:
       return attention_backward(target, program, op);
     case OpKind::GradientNorm:

@@ -17,7 +17,8 @@ constexpr int kThreads = 256;
 constexpr int kPerLane = 8;
 static_assert(kPerLane * 32 == kStateBlock);
 
-__constant__ DynamicMap dynamic_maps[2];  // signed (m), unsigned (v)
+__device__ QuantiseTable
+    quantise_tables[2];  // signed (m), unsigned (v); copied to shared memory by each block
 
 struct Call {
   int64_t blocks;  // of 256 elements
@@ -38,38 +39,43 @@ struct Pointers {
 // Moments at rest, widened to FP32 in registers. U8 codes carry one scale a block.
 template <class S>
 struct States {
-  __device__ static void load(const void* p, const float*, const float*, int64_t, int64_t at,
+  __device__ static void load(const void* p, const float*, const QuantiseTable&, int64_t, int64_t at,
                               float (&x)[kPerLane]) {
     load_wide<kPerLane>(static_cast<const S*>(p) + at, x);
   }
   template <bool SIGNED>
-  __device__ static void store(void* p, float*, const float*, int64_t, int64_t at,
+  __device__ static void store(void* p, float*, const QuantiseTable&, int64_t, int64_t at,
                                const float (&x)[kPerLane]) {
     store_vec(static_cast<S*>(p) + at, narrow<S>(x));
   }
 };
 template <>
 struct States<uint8_t> {
-  __device__ static void load(const void* p, const float* scales, const float* values, int64_t block,
+  __device__ static void load(const void* p, const float* scales, const QuantiseTable& table, int64_t block,
                               int64_t at, float (&x)[kPerLane]) {
     const Vec<uint8_t, kPerLane> codes = load_vec<kPerLane>(static_cast<const uint8_t*>(p) + at);
     const float scale = scales[block];
 #pragma unroll
-    for (int i = 0; i < kPerLane; ++i) x[i] = values[codes.v[i]] * scale;
+    for (int i = 0; i < kPerLane; ++i) x[i] = table.values[codes.v[i]] * scale;
   }
   template <bool SIGNED>
-  __device__ static void store(void* p, float* scales, const float* midpoints, int64_t block, int64_t at,
+  __device__ static void store(void* p, float* scales, const QuantiseTable& table, int64_t block, int64_t at,
                                const float (&x)[kPerLane]) {
     float scale = 0;
 #pragma unroll
     for (int i = 0; i < kPerLane; ++i) scale = fmaxf(scale, fabsf(x[i]));
     scale = warp_max(scale);
+    // A reciprocal instead of divisions moves a value by an ulp at most; a scale too small to have one
+    // divides.
+    const bool has_inverse = scale >= 1.2e-38f;
+    const float inverse = has_inverse ? 1.0f / scale : 0.0f;
     Vec<uint8_t, kPerLane> codes;
 #pragma unroll
     for (int i = 0; i < kPerLane; ++i) {
-      const float normalised = scale > 0.0f ? x[i] / scale : 0.0f;
-      codes.v[i] = static_cast<uint8_t>(SIGNED ? signed_code(midpoints, normalised)
-                                               : unsigned_code(midpoints, normalised));
+      float normalised = x[i] * inverse;
+      if (!has_inverse && scale > 0.0f) normalised = x[i] / scale;
+      codes.v[i] =
+          static_cast<uint8_t>(SIGNED ? signed_code(table, normalised) : unsigned_code(table, normalised));
     }
     store_vec(static_cast<uint8_t*>(p) + at, codes);
     if ((threadIdx.x & 31) == 0) scales[block] = scale;
@@ -78,13 +84,14 @@ struct States<uint8_t> {
 
 template <class G, class W, Master MASTER, class S>
 __global__ void __launch_bounds__(kThreads, 4) adamw_kernel(Pointers p, Call c) {
+  await_predecessor();
   constexpr bool kCodes = sizeof(S) == 1;
-  __shared__ DynamicMap maps[kCodes ? 2 : 1];
+  __shared__ QuantiseTable tables[kCodes ? 2 : 1];
   if (p.clip[static_cast<int>(ClipResult::Skip)] != 0.0f) return;
   if constexpr (kCodes) {
-    const float* from = reinterpret_cast<const float*>(dynamic_maps);
-    float* to = reinterpret_cast<float*>(maps);
-    for (int i = threadIdx.x; i < static_cast<int>(sizeof(maps) / 4); i += kThreads) to[i] = from[i];
+    const uint32_t* from = reinterpret_cast<const uint32_t*>(quantise_tables);
+    uint32_t* to = reinterpret_cast<uint32_t*>(tables);
+    for (int i = threadIdx.x; i < static_cast<int>(sizeof(tables) / 4); i += kThreads) to[i] = from[i];
     __syncthreads();
   }
   const auto scalar = [&](StepScalar s) { return p.scalars[static_cast<int>(s)]; };
@@ -120,8 +127,8 @@ __global__ void __launch_bounds__(kThreads, 4) adamw_kernel(Pointers p, Call c) 
     } else {
       load_wide<kPerLane>(weight, parameter);
     }
-    States<S>::load(p.m, p.m_scale, maps[0].values, block, at, m);
-    States<S>::load(p.v, p.v_scale, maps[kCodes ? 1 : 0].values, block, at, v);
+    States<S>::load(p.m, p.m_scale, tables[0], block, at, m);
+    States<S>::load(p.v, p.v_scale, tables[kCodes ? 1 : 0], block, at, v);
 
 #pragma unroll
     for (int i = 0; i < kPerLane; ++i)
@@ -151,8 +158,8 @@ __global__ void __launch_bounds__(kThreads, 4) adamw_kernel(Pointers p, Call c) 
         store_vec(static_cast<int16_t*>(p.master) + at, low);
       }
     }
-    States<S>::template store<true>(p.m, p.m_scale, maps[0].midpoints, block, at, m);
-    States<S>::template store<false>(p.v, p.v_scale, maps[kCodes ? 1 : 0].midpoints, block, at, v);
+    States<S>::template store<true>(p.m, p.m_scale, tables[0], block, at, m);
+    States<S>::template store<false>(p.v, p.v_scale, tables[kCodes ? 1 : 0], block, at, v);
   }
 }
 
@@ -185,8 +192,7 @@ Launch bind_all(const Binding& b) {
       grid_size(b, std::min<int64_t>(ceil_div(call.blocks, kThreads / 32),
                                      static_cast<int64_t>(blocks_each) * b.multiprocessors()));
   return [=](cudaStream_t stream) {
-    adamw_kernel<G, W, MASTER, S><<<grid, kThreads, 0, stream>>>(p, call);
-    check_launch("adamw");
+    launch_kernel("adamw", adamw_kernel<G, W, MASTER, S>, grid, kThreads, 0, stream, p, call);
   };
 }
 
@@ -222,8 +228,8 @@ struct Bind {
 }  // namespace
 
 Launch bind_adamw(const Binding& binding) {
-  const DynamicMap maps[2] = {make_dynamic_map(true), make_dynamic_map(false)};
-  check(cudaMemcpyToSymbol(dynamic_maps, maps, sizeof maps), "uploading the 8-bit maps");
+  const QuantiseTable tables[2] = {make_quantise_table(true), make_quantise_table(false)};
+  check(cudaMemcpyToSymbol(quantise_tables, tables, sizeof tables), "uploading the 8-bit maps");
   return dispatch_float<Bind>(binding, slot::AdamW::Gradient);
 }
 

@@ -33,6 +33,7 @@ class CudaBackend final : public Backend {
   explicit CudaBackend(int ordinal);
 
   DeviceInfo device() const override;
+  DeviceTelemetry telemetry() const override { return device_->nvml->telemetry(); }
   std::vector<std::string> refusals(const StepProgram& program) const override;
   std::unique_ptr<Executable> prepare(const StepProgram& program, const MemoryPlan& plan,
                                       const PrepareOptions& options) override;

@@ -25,6 +25,14 @@ bool is_sticky(cudaError_t status) {
   }
 }
 
+bool device_overlaps_launches() {
+  int device = 0, major = 0;
+  check(cudaGetDevice(&device), "finding the GPU");
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+        "reading the GPU's properties");
+  return major >= 9;
+}
+
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   const std::string text =

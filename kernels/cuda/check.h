@@ -19,6 +19,10 @@ inline void check_launch(const char* kernel) {
   check(cudaGetLastError(), kernel);
 }
 
+// Whether the current device can start a kernel while its predecessor drains (compute capability 9.0 and
+// newer).
+bool device_overlaps_launches();
+
 // True for errors after which this process can't use the device any more.
 bool is_sticky(cudaError_t status);
 

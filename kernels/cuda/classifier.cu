@@ -23,6 +23,21 @@ struct Call {
   bool backward;
 };
 
+// exp(x − shift). Both are handed over times log2(e) in BF16, where one fused multiply-add and the hardware's
+// base-2 exponential are exact enough; FP32 takes the accurate function.
+template <class T>
+inline constexpr float kUnit = sizeof(T) == 2 ? 1.44269504f : 1.0f;
+template <class T>
+__device__ inline float exp_shifted(float x, float shift) {
+  if constexpr (sizeof(T) == 2) {
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(fmaf(x, kUnit<T>, -shift)));
+    return result;
+  } else {
+    return expf(x - shift);
+  }
+}
+
 // Running maximum m and sum of exp(x − m).
 struct Softmax {
   float max, sum;
@@ -31,7 +46,8 @@ template <class T>
 __device__ inline Softmax merge(Softmax a, Softmax b) {
   const float max = fmaxf(a.max, b.max);
   if (max == -INFINITY) return {max, 0.0f};
-  return {max, a.sum * exp_for<T>(a.max - max) + b.sum * exp_for<T>(b.max - max)};
+  const float shift = max * kUnit<T>;
+  return {max, a.sum * exp_shifted<T>(a.max, shift) + b.sum * exp_shifted<T>(b.max, shift)};
 }
 
 template <class T>
@@ -48,57 +64,90 @@ __device__ inline Softmax block_merge(Softmax x, Softmax* scratch) {
   return x;
 }
 
+// Logits of one vector, padding at minus infinity.
 template <class T, int N>
-__device__ inline void add_vector(const Vec<T, N>& in, int column, int valid, Softmax& total) {
-  float x[N];
+__device__ inline void load_logits(const Vec<T, N>& in, int column, int valid, float (&x)[N]) {
   widen(in, x);
-  float max = -INFINITY;
+  if (column + N <= valid) return;
 #pragma unroll
-  for (int i = 0; i < N; ++i) {
+  for (int i = 0; i < N; ++i)
     if (column + i >= valid) x[i] = -INFINITY;
-    max = fmaxf(max, x[i]);
-  }
-  if (max > total.max) {
-    total.sum *= exp_for<T>(total.max - max);
-    total.max = max;
-  }
-  if (total.max == -INFINITY) return;
-#pragma unroll
-  for (int i = 0; i < N; ++i) total.sum += exp_for<T>(x[i] - total.max);
 }
 
 template <class T, int N>
-__device__ inline Vec<T, N> gradient_vector(const Vec<T, N>& in, int column, int valid, int target, float lse,
-                                            float softmax_scale, float inv_valid) {
+__device__ inline void add_vector(const Vec<T, N>& in, int column, int valid, Softmax& total) {
   float x[N];
-  widen(in, x);
+  load_logits(in, column, valid, x);
+  float max = x[0];
 #pragma unroll
-  for (int i = 0; i < N; ++i) {
-    const float softmax = column + i < valid ? exp_for<T>(x[i] - lse) : 0.0f;
-    x[i] = softmax * softmax_scale - (column + i == target ? inv_valid : 0.0f);
+  for (int i = 1; i < N; ++i) max = fmaxf(max, x[i]);
+  if (max > total.max) {
+    total.sum *= exp_shifted<T>(total.max, max * kUnit<T>);
+    total.max = max;
+  }
+  if (total.max == -INFINITY) return;
+  const float shift = total.max * kUnit<T>;
+#pragma unroll
+  for (int i = 0; i < N; ++i) total.sum += exp_shifted<T>(x[i], shift);
+}
+
+template <class T, int N>
+__device__ inline Vec<T, N> gradient_vector(const Vec<T, N>& in, int column, int valid, int target,
+                                            float shift, float softmax_scale, float inv_valid) {
+  float x[N];
+  load_logits(in, column, valid, x);
+#pragma unroll
+  for (int i = 0; i < N; ++i) x[i] = exp_shifted<T>(x[i], shift) * softmax_scale;
+  if (static_cast<unsigned>(target - column) < static_cast<unsigned>(N)) {
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      if (column + i == target) x[i] -= inv_valid;
   }
   return narrow<T>(x);
 }
 
+template <class T, int N>
+__device__ inline void clear_row(T* z, int vectors) {
+  const float zeros[N] = {};
+  for (int i = threadIdx.x; i < vectors; i += kThreads)
+    store_vec(z + static_cast<int64_t>(i) * N, narrow<T>(zeros));
+}
+
+// What the row's loss needs beside the softmax; the target's logit is read before the row is overwritten.
+struct Outcome {
+  float shift, softmax_scale, inv_valid;  // shift: lse in exp_shifted's unit
+};
+template <class T>
+__device__ inline Outcome finish_row(Softmax total, float target_logit, const float* scalars, float* losses,
+                                     float* z_losses, int64_t row, float z_loss) {
+  const float lse = total.max + logf(total.sum);
+  if (threadIdx.x == 0) {
+    losses[row] = lse - target_logit;
+    if (z_losses != nullptr) z_losses[row] = z_loss * lse * lse;
+  }
+  const float inv_valid = scalars[static_cast<int>(StepScalar::InvValidTokens)];
+  return {lse * kUnit<T>, inv_valid * (1.0f + 2.0f * z_loss * lse), inv_valid};
+}
+__device__ inline void uncounted_row(float* losses, float* z_losses, int64_t row) {
+  if (threadIdx.x != 0) return;
+  losses[row] = 0.0f;
+  if (z_losses != nullptr) z_losses[row] = 0.0f;
+}
+
+// One block a row.
 template <class T, int N, bool HELD>
 __global__ void __launch_bounds__(kThreads, HELD ? 2 : 1)
     classifier_kernel(T* logits, const int* targets, const float* scalars, float* losses, float* z_losses,
                       Call c) {
+  await_predecessor();
   __shared__ Softmax scratch[32];
   const int64_t row = blockIdx.x;
   T* z = logits + row * c.row_stride;
   const int target = targets[row];
   const int vectors = c.columns / N;
   if (target < 0) {
-    if (threadIdx.x == 0) {
-      losses[row] = 0.0f;
-      if (z_losses != nullptr) z_losses[row] = 0.0f;
-    }
-    if (c.backward) {
-      const float zeros[N] = {};
-      for (int i = threadIdx.x; i < vectors; i += kThreads)
-        store_vec(z + static_cast<int64_t>(i) * N, narrow<T>(zeros));
-    }
+    uncounted_row(losses, z_losses, row);
+    if (c.backward) clear_row<T, N>(z, vectors);
     return;
   }
   Vec<T, N> held[HELD ? kHeld : 1];
@@ -119,36 +168,85 @@ __global__ void __launch_bounds__(kThreads, HELD ? 2 : 1)
     for (int i = threadIdx.x; i < vectors; i += kThreads)
       add_vector(load_vec<N>(z + static_cast<int64_t>(i) * N), i * N, c.valid, total);
   }
-  const float target_logit = threadIdx.x == 0 ? to_float(z[target]) : 0.0f;  // before the row is overwritten
+  const float target_logit = threadIdx.x == 0 ? to_float(z[target]) : 0.0f;
   total = block_merge<T>(total, scratch);
-  const float lse = total.max + logf(total.sum);
-  if (threadIdx.x == 0) {
-    losses[row] = lse - target_logit;
-    if (z_losses != nullptr) z_losses[row] = c.z_loss * lse * lse;
-  }
+  const Outcome o = finish_row<T>(total, target_logit, scalars, losses, z_losses, row, c.z_loss);
   if (!c.backward) return;
-  const float inv_valid = scalars[static_cast<int>(StepScalar::InvValidTokens)];
-  const float softmax_scale = inv_valid * (1.0f + 2.0f * c.z_loss * lse);
   if constexpr (HELD) {
 #pragma unroll
     for (int h = 0; h < kHeld; ++h) {
       const int i = h * kThreads + threadIdx.x;
       if (i < vectors)
         store_vec(z + static_cast<int64_t>(i) * N,
-                  gradient_vector(held[h], i * N, c.valid, target, lse, softmax_scale, inv_valid));
+                  gradient_vector(held[h], i * N, c.valid, target, o.shift, o.softmax_scale, o.inv_valid));
     }
   } else {
 #pragma unroll 4
     for (int i = threadIdx.x; i < vectors; i += kThreads) {
       T* p = z + static_cast<int64_t>(i) * N;
-      store_vec(p, gradient_vector(load_vec<N>(p), i * N, c.valid, target, lse, softmax_scale, inv_valid));
+      store_vec(
+          p, gradient_vector(load_vec<N>(p), i * N, c.valid, target, o.shift, o.softmax_scale, o.inv_valid));
     }
+  }
+}
+
+// Every block walks rows; `stages` rows of shared memory, of which each thread copies and reads only its own
+// vectors.
+template <class T, int N>
+__global__ void __launch_bounds__(kThreads)
+    classifier_staged_kernel(T* logits, const int* targets, const float* scalars, float* losses,
+                             float* z_losses, Call c, int64_t rows, int stages) {
+  await_predecessor();
+  static_assert(sizeof(Vec<T, N>) == 16);
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ Softmax scratch[2][32];
+  const int vectors = c.columns / N;
+  const auto stage_at = [&](int stage) { return reinterpret_cast<Vec<T, N>*>(shared) + stage * vectors; };
+  const auto fetch = [&](int stage, int64_t row) {
+    if (row < rows) {
+      const T* z = logits + row * c.row_stride;
+      for (int i = threadIdx.x; i < vectors; i += kThreads)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                         static_cast<uint32_t>(__cvta_generic_to_shared(stage_at(stage) + i))),
+                     "l"(z + static_cast<int64_t>(i) * N));
+    }
+    asm volatile("cp.async.commit_group;" ::);
+  };
+  int stage = 0, turn = 0;
+  for (int s = 0; s < stages - 1; ++s) fetch(s, blockIdx.x + static_cast<int64_t>(s) * gridDim.x);
+  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x, turn ^= 1) {
+    const int last = stage == 0 ? stages - 1 : stage - 1;
+    fetch(last, row + static_cast<int64_t>(stages - 1) * gridDim.x);
+    if (stages == 3) {
+      asm volatile("cp.async.wait_group 2;" ::: "memory");
+    } else {
+      asm volatile("cp.async.wait_group 1;" ::: "memory");
+    }
+    const Vec<T, N>* held = stage_at(stage);
+    stage = stage + 1 == stages ? 0 : stage + 1;
+    T* z = logits + row * c.row_stride;
+    const int target = targets[row];
+    if (target < 0) {
+      uncounted_row(losses, z_losses, row);
+      if (c.backward) clear_row<T, N>(z, vectors);
+      continue;
+    }
+    const float target_logit = threadIdx.x == 0 ? to_float(z[target]) : 0.0f;
+    Softmax total{-INFINITY, 0.0f};
+    for (int i = threadIdx.x; i < vectors; i += kThreads) add_vector(held[i], i * N, c.valid, total);
+    total = block_merge<T>(total, scratch[turn]);
+    const Outcome o = finish_row<T>(total, target_logit, scalars, losses, z_losses, row, c.z_loss);
+    if (!c.backward) continue;
+    for (int i = threadIdx.x; i < vectors; i += kThreads)
+      store_vec(z + static_cast<int64_t>(i) * N,
+                gradient_vector(held[i], i * N, c.valid, target, o.shift, o.softmax_scale, o.inv_valid));
   }
 }
 
 // sums[0] (+)= Σ losses, sums[1] (+)= Σ z-losses, in FP64 and a fixed order.
 __global__ void loss_sum_kernel(const float* losses, const float* z_losses, int64_t rows, float* sums,
                                 bool accumulate) {
+  await_predecessor();
   __shared__ double scratch[2][32];
   double loss = 0, z_loss = 0;
   for (int64_t i = threadIdx.x; i < rows; i += blockDim.x) {
@@ -176,12 +274,37 @@ Launch bind_n(const Binding& b) {
   const int* targets = b.data<int>(S::Targets);
   const float* scalars = b.data<float>(S::Scalars);
   float *losses = b.data<float>(S::Losses), *z_losses = b.data<float>(S::ZLosses);
+  if constexpr (N > 1) {
+    int device = 0, most_shared = 0;
+    check(cudaGetDevice(&device), "finding the GPU");
+    check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+          "reading the size of shared memory");
+    const int row_bytes = call.columns * static_cast<int>(sizeof(T));
+    const int stages = std::min(3, (most_shared - 1024) / row_bytes);
+    if (stages >= 2) {
+      const int shared = stages * row_bytes;
+      check(cudaFuncSetAttribute(classifier_staged_kernel<T, N>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 shared),
+            "reserving shared memory for the classifier");
+      int each = 0;
+      check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, classifier_staged_kernel<T, N>, kThreads,
+                                                          static_cast<size_t>(shared)),
+            "reading the classifier's occupancy");
+      const int64_t rows = b.rows(S::Logits);
+      const unsigned resident =
+          grid_size(b, std::min<int64_t>(rows, static_cast<int64_t>(each) * b.multiprocessors()));
+      return [=](cudaStream_t stream) {
+        launch_kernel("classifier loss", classifier_staged_kernel<T, N>, resident, kThreads, shared, stream,
+                      logits, targets, scalars, losses, z_losses, call, rows, stages);
+      };
+    }
+  }
   const unsigned grid = grid_size(b, b.rows(S::Logits));
   const bool held = ceil_div(call.columns / N, kThreads) <= kHeld;
   return [=](cudaStream_t stream) {
     if (held) {
-      classifier_kernel<T, N, true>
-          <<<grid, kThreads, 0, stream>>>(logits, targets, scalars, losses, z_losses, call);
+      launch_kernel("loss sum", classifier_kernel<T, N, true>, grid, kThreads, 0, stream, logits, targets,
+                    scalars, losses, z_losses, call);
     } else {
       classifier_kernel<T, N, false>
           <<<grid, kThreads, 0, stream>>>(logits, targets, scalars, losses, z_losses, call);
@@ -211,7 +334,6 @@ Launch bind_loss_sum(const Binding& b) {
   const bool accumulate = b.accumulates(S::Sums);
   return [=](cudaStream_t stream) {
     loss_sum_kernel<<<1, 1024, 0, stream>>>(losses, z_losses, rows, sums, accumulate);
-    check_launch("loss sum");
   };
 }
 

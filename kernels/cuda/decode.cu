@@ -12,6 +12,7 @@ constexpr int kThreads = 256;
 template <class T>
 __global__ void kv_store_kernel(const T* k, const T* v, const int* position, T* cache_k, T* cache_v, int rows,
                                 int width, int64_t k_stride, int64_t v_stride, int cache_rows) {
+  await_predecessor();
   const int64_t index = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const int row = static_cast<int>(index / width), column = static_cast<int>(index % width);
   const int target = *position + row;
@@ -26,6 +27,7 @@ template <class T>
 __global__ void attention_decode_kernel(const T* q, const T* cache_k, const T* cache_v, const int* position,
                                         T* o, int group, int kv_heads, int head_dim, int cache_rows,
                                         float scale) {
+  await_predecessor();
   constexpr int kColumns = 8;  // of each lane: head dims up to 256
   constexpr int kWarps = kThreads / 32;
   __shared__ float maxima[kWarps], sums[kWarps];
@@ -96,9 +98,8 @@ struct Store {
     const int64_t k_stride = b.row_stride(S::K, 2), v_stride = b.row_stride(S::V, 2);
     const unsigned grid = grid_size(b, ceil_div(static_cast<int64_t>(rows) * width, kThreads));
     return [=](cudaStream_t stream) {
-      kv_store_kernel<<<grid, kThreads, 0, stream>>>(k, v, position, cache_k, cache_v, rows, width, k_stride,
-                                                     v_stride, cache_rows);
-      check_launch("kv store");
+      launch_kernel("kv store", kv_store_kernel<T>, grid, kThreads, 0, stream, k, v, position, cache_k,
+                    cache_v, rows, width, k_stride, v_stride, cache_rows);
     };
   }
 };
@@ -121,9 +122,9 @@ struct Decode {
     const float scale = static_cast<float>(b.attributes().scale);
     const size_t shared = static_cast<size_t>(kThreads / 32 * head_dim) * 4;
     return [=](cudaStream_t stream) {
-      attention_decode_kernel<<<static_cast<unsigned>(heads), kThreads, shared, stream>>>(
-          q, cache_k, cache_v, position, o, heads / kv_heads, kv_heads, head_dim, cache_rows, scale);
-      check_launch("attention decode");
+      launch_kernel("attention decode", attention_decode_kernel<T>, static_cast<unsigned>(heads), kThreads,
+                    shared, stream, q, cache_k, cache_v, position, o, heads / kv_heads, kv_heads, head_dim,
+                    cache_rows, scale);
     };
   }
 };

@@ -121,6 +121,34 @@ __device__ inline float sigmoid_for(float x) {
   return sizeof(T) == 2 ? __fdividef(1.0f, 1.0f + __expf(-x)) : 1.0f / (1.0f + expf(-x));
 }
 
+// Programmatic dependent launch (Hopper and newer): a kernel may be started while its predecessor drains.
+// Every own kernel calls this first: it lets its successor do the same, then waits until all earlier work is
+// done and visible.
+__device__ inline void await_predecessor() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Enqueues a kernel that calls await_predecessor() first. Throws Error when the launch fails; `what` names
+// it.
+template <class... Parameters, class... Arguments>
+void launch_kernel(const char* what, void (*kernel)(Parameters...), dim3 grid, dim3 threads,
+                   size_t shared_bytes, cudaStream_t stream, Arguments... arguments) {
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = threads;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &overlap;
+  config.numAttrs = device_overlaps_launches() ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), what);
+}
+
 constexpr int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }

@@ -14,6 +14,7 @@ constexpr int kThreads = 256;
 template <class T, int N>
 __global__ void embedding_kernel(const int* tokens, const T* weight, T* y, int64_t rows, int vectors,
                                  int64_t weight_stride, int64_t y_stride) {
+  await_predecessor();
   const int64_t index = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const int64_t row = index / vectors;
   if (row >= rows) return;
@@ -27,6 +28,7 @@ template <class T, class G, int N>
 __global__ void __launch_bounds__(32)
     embedding_backward_kernel(const int* tokens, const int* order, const T* dy, G* d_weight, int rows,
                               int columns, int64_t dy_stride, int64_t weight_stride) {
+  await_predecessor();
   const int first = blockIdx.x;
   const int token = tokens[order[first]];
   if (first > 0 && tokens[order[first - 1]] == token) return;
@@ -73,6 +75,7 @@ __global__ void __launch_bounds__(32)
 template <class T>
 __global__ void gather_row_kernel(const T* x, const int* index, T* y, int columns, int64_t x_stride,
                                   int rows) {
+  await_predecessor();
   const int row = min(max(*index, 0), rows - 1);
   const int column = blockIdx.x * kThreads + threadIdx.x;
   if (column < columns) y[column] = x[row * x_stride + column];
@@ -88,9 +91,8 @@ Launch bind_forward(const Binding& b) {
   const int vectors = static_cast<int>(b.shape(S::Y)[b.shape(S::Y).rank - 1] / N);
   const unsigned grid = grid_size(b, ceil_div(rows * vectors, kThreads));
   return [=](cudaStream_t stream) {
-    embedding_kernel<T, N>
-        <<<grid, kThreads, 0, stream>>>(tokens, weight, y, rows, vectors, weight_stride, y_stride);
-    check_launch("embedding");
+    launch_kernel("embedding", embedding_kernel<T, N>, grid, kThreads, 0, stream, tokens, weight, y, rows,
+                  vectors, weight_stride, y_stride);
   };
 }
 
@@ -105,9 +107,8 @@ Launch bind_backward(const Binding& b) {
   const int64_t dy_stride = b.row_stride(S::Dy), weight_stride = b.row_stride(S::DWeight);
   const dim3 grid(grid_size(b, rows), static_cast<unsigned>(ceil_div(columns, 32 * N)));
   return [=](cudaStream_t stream) {
-    embedding_backward_kernel<T, G, N>
-        <<<grid, 32, 0, stream>>>(tokens, order, dy, d_weight, rows, columns, dy_stride, weight_stride);
-    check_launch("embedding backward");
+    launch_kernel("embedding backward", embedding_backward_kernel<T, G, N>, grid, 32, 0, stream, tokens,
+                  order, dy, d_weight, rows, columns, dy_stride, weight_stride);
   };
 }
 
@@ -144,8 +145,8 @@ struct Gather {
     const int64_t x_stride = b.row_stride(S::X);
     const unsigned grid = grid_size(b, ceil_div(columns, kThreads));
     return [=](cudaStream_t stream) {
-      gather_row_kernel<<<grid, kThreads, 0, stream>>>(x, index, y, columns, x_stride, rows);
-      check_launch("gather row");
+      launch_kernel("gather row", gather_row_kernel<T>, grid, kThreads, 0, stream, x, index, y, columns,
+                    x_stride, rows);
     };
   }
 };

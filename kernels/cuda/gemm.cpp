@@ -223,8 +223,7 @@ GemmOp gemm_of(const Binding& b) {
   p.input = b.dtype(first);
   p.output = b.dtype(out);
   const auto floating = [](DType dtype) { return dtype == DType::BF16 || dtype == DType::F32; };
-  if (!floating(p.input) || !floating(p.output) || b.dtype(second) != p.input ||
-      (p.input == DType::F32 && p.output != DType::F32))
+  if (!floating(p.input) || !floating(p.output) || b.dtype(second) != p.input)
     throw Error(ErrorCode::Unsupported,
                 "The CUDA backend has no matrix product for " + describe(b.op()) + " (" +
                     describe_operands(b.program(), b.op()) + ").",
@@ -255,6 +254,8 @@ GemmLibrary::GemmLibrary() {
 
 Launch GemmLibrary::prepare(const GemmOp& gemm, KernelSelection& selection, const TimingArena& arena,
                             cudaStream_t stream) {
+  // cuBLASLt rounds no FP32 product to BF16.
+  if (gemm.problem.input == DType::F32 && gemm.problem.output == DType::BF16) return bind_plain_gemm(gemm);
   const auto described = std::make_shared<const Described>(gemm.problem);
   const size_t workspace_bytes = static_cast<size_t>(gemm.problem.workspace_bytes);
   const std::string key = gemm.problem.key();

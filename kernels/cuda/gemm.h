@@ -40,6 +40,9 @@ struct GemmOp {
 };
 GemmOp gemm_of(const Binding& binding);
 
+// FP32 operands, BF16 result: what cuBLASLt doesn't offer, by a plain tiled kernel.
+Launch bind_plain_gemm(const GemmOp& gemm);
+
 // Memory that timing may overwrite, and how much of it must pass before the L2 cache holds nothing of it.
 struct TimingArena {
   std::byte* memory = nullptr;

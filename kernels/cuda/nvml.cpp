@@ -67,6 +67,40 @@ std::optional<int64_t> Nvml::used_bytes() const {
   return static_cast<int64_t>(info.used);
 }
 
+DeviceTelemetry Nvml::telemetry() const {
+  DeviceTelemetry result;
+  if (!device_) return result;
+  struct Utilisation {
+    unsigned int gpu, memory;
+  } utilisation{};
+  auto* const rates = symbol<int(void*, Utilisation*)>(library_, "nvmlDeviceGetUtilizationRates");
+  if (rates && rates(device_, &utilisation) == 0) result.utilisation_percent = utilisation.gpu;
+  // A reading of type unsigned int, selected by a number where NVML wants one.
+  const auto reading = [&](const char* name, auto... which) -> std::optional<double> {
+    auto* const get = symbol<int(void*, decltype(which)..., unsigned int*)>(library_, name);
+    unsigned int value = 0;
+    if (!get || get(device_, which..., &value) != 0) return std::nullopt;
+    return value;
+  };
+  result.temperature_c = reading("nvmlDeviceGetTemperature", 0);  // of the GPU itself
+  result.power_w = reading("nvmlDeviceGetPowerUsage");
+  if (result.power_w) *result.power_w /= 1000;  // milliwatts
+  result.sm_clock_mhz = reading("nvmlDeviceGetClockInfo", 1);
+  result.memory_clock_mhz = reading("nvmlDeviceGetClockInfo", 2);
+  auto* const throttle =
+      symbol<int(void*, unsigned long long*)>(library_, "nvmlDeviceGetCurrentClocksThrottleReasons");
+  unsigned long long reasons = 0;
+  if (throttle && throttle(device_, &reasons) == 0) result.throttle_reasons = static_cast<int64_t>(reasons);
+  MemoryInfo info{};
+  auto* const memory = symbol<int(void*, MemoryInfo*)>(library_, "nvmlDeviceGetMemoryInfo");
+  if (memory && memory(device_, &info) == 0) {
+    result.used_bytes = static_cast<int64_t>(info.used);
+    result.total_bytes = static_cast<int64_t>(info.total);
+  }
+  result.process_bytes = process_bytes();
+  return result;
+}
+
 std::string Nvml::driver_version() const {
   auto* const version = symbol<int(char*, unsigned int)>(library_, "nvmlSystemGetDriverVersion");
   std::array<char, 96> text{};

@@ -1,10 +1,12 @@
-// What NVML, loaded at run time, says about memory: the only source for a process's true device memory.
+// What NVML, loaded at run time, says about the device: its sensors, and the only true figure of a process's
+// memory.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "kernels/api/backend.h"
 #include "kernels/cuda/shared_library.h"
 
 namespace lathe::cuda {
@@ -17,6 +19,9 @@ class Nvml {
   std::optional<int64_t> process_bytes() const;  // of this process; nullopt where the system reports none
   std::optional<int64_t> used_bytes() const;     // of all processes
   std::string driver_version() const;            // "580.95.05", or empty
+
+  // Utilisation, temperature, power, clocks, throttle reasons and memory. NVML may be asked from any thread.
+  DeviceTelemetry telemetry() const;
 
  private:
   SharedLibrary library_;

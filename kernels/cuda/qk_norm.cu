@@ -44,6 +44,7 @@ __device__ inline Place place_of(int64_t item, const Shapes& s) {
 template <class T, int LANES>
 __global__ void qk_norm_kernel(const T* q, const T* k, const float* q_weight, const float* k_weight, T* out_q,
                                T* out_k, float* rstd_out, Shapes s, float eps) {
+  await_predecessor();
   const int lane = threadIdx.x % LANES;
   const int64_t item = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / LANES;
   const Place at = place_of(item, s);
@@ -75,6 +76,7 @@ template <class T, int LANES>
 __global__ void qk_norm_backward_kernel(const T* q, const T* k, const float* q_weight, const float* k_weight,
                                         const float* rstd_in, T* dq, T* dk, float* partial, Shapes s,
                                         float eps) {
+  await_predecessor();
   extern __shared__ float group_sums[];  // [groups, 2, head_dim]
   const int lane = threadIdx.x % LANES, group = threadIdx.x / LANES;
   constexpr int groups = kThreads / LANES;
@@ -142,6 +144,7 @@ __global__ void qk_norm_backward_kernel(const T* q, const T* k, const float* q_w
 // One warp a column: the blocks' shares in a fixed order.
 __global__ void qk_norm_reduce_kernel(const float* partial, int blocks, int head_dim, float* dq_weight,
                                       bool add_q, float* dk_weight, bool add_k) {
+  await_predecessor();
   const int column = blockIdx.x;
   float sum = 0;
   for (int b = threadIdx.x; b < blocks; b += 32)
@@ -181,9 +184,8 @@ Launch bind_forward(const Binding& b, const Shapes& s) {
   const float eps = static_cast<float>(b.attributes().eps);
   const unsigned grid = grid_size(b, ceil_div(s.rows * (s.heads_q + s.heads_k), kThreads / LANES));
   return [=](cudaStream_t stream) {
-    qk_norm_kernel<T, LANES>
-        <<<grid, kThreads, 0, stream>>>(q, k, q_weight, k_weight, out_q, out_k, rstd, s, eps);
-    check_launch("qk norm");
+    launch_kernel("qk norm", qk_norm_kernel<T, LANES>, grid, kThreads, 0, stream, q, k, q_weight, k_weight,
+                  out_q, out_k, rstd, s, eps);
   };
 }
 
@@ -204,12 +206,11 @@ Launch bind_backward(const Binding& b, const Shapes& s) {
   b.need_workspace(static_cast<int64_t>(blocks) * 2 * s.head_dim * 4);
   const size_t shared = static_cast<size_t>(groups) * 2 * static_cast<size_t>(s.head_dim) * 4;
   return [=](cudaStream_t stream) {
-    qk_norm_backward_kernel<T, LANES>
-        <<<blocks, kThreads, shared, stream>>>(q, k, q_weight, k_weight, rstd, dq, dk, partial, s, eps);
-    check_launch("qk norm backward");
-    qk_norm_reduce_kernel<<<static_cast<unsigned>(2 * s.head_dim), 32, 0, stream>>>(
-        partial, static_cast<int>(blocks), s.head_dim, dq_weight, add_q, dk_weight, add_k);
-    check_launch("qk norm weight gradient");
+    launch_kernel("qk norm backward", qk_norm_backward_kernel<T, LANES>, blocks, kThreads, shared, stream, q,
+                  k, q_weight, k_weight, rstd, dq, dk, partial, s, eps);
+    launch_kernel("qk norm weight gradient", qk_norm_reduce_kernel, static_cast<unsigned>(2 * s.head_dim), 32,
+                  0, stream, partial, static_cast<int>(blocks), s.head_dim, dq_weight, add_q, dk_weight,
+                  add_k);
   };
 }
 

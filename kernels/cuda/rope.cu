@@ -18,6 +18,7 @@ constexpr int kHeadsPerThread = 4;
 // Threads: (row, head group, vector of the half), the vector fastest.
 template <class T, int N>
 __global__ void rope_kernel(T* q, T* k, const float* table, const int* position, Shapes s, float direction) {
+  await_predecessor();
   const int half = s.head_dim / 2, vectors = half / N;
   const int groups_q = (s.heads_q + kHeadsPerThread - 1) / kHeadsPerThread;
   const int groups = groups_q + (s.heads_k + kHeadsPerThread - 1) / kHeadsPerThread;
@@ -80,8 +81,7 @@ Launch bind_n(const Binding& b) {
   const int* position = b.data<int>(S::Position);
   const float direction = b.op().kind == OpKind::Rope ? 1.0f : -1.0f;
   return [=](cudaStream_t stream) {
-    rope_kernel<T, N><<<grid, 256, 0, stream>>>(q, k, table, position, s, direction);
-    check_launch("rope");
+    launch_kernel("rope", rope_kernel<T, N>, grid, 256, 0, stream, q, k, table, position, s, direction);
   };
 }
 

@@ -24,6 +24,7 @@ constexpr int kThreads = 256;
 
 template <class T, int N>
 __global__ void swiglu_kernel(const T* gate_up, T* y, Shapes s) {
+  await_predecessor();
   const int64_t start = static_cast<int64_t>(blockIdx.x) * (kThreads * kUnroll) + threadIdx.x;
   Vec<T, N> gate[kUnroll], up[kUnroll];
 #pragma unroll
@@ -53,6 +54,7 @@ __global__ void swiglu_kernel(const T* gate_up, T* y, Shapes s) {
 
 template <class T, int N>
 __global__ void swiglu_backward_kernel(T* gate_up, const T* dy, T* y, Shapes s) {
+  await_predecessor();
   const int64_t start = static_cast<int64_t>(blockIdx.x) * (kThreads * kUnroll) + threadIdx.x;
   Vec<T, N> gate[kUnroll], up[kUnroll], gradient[kUnroll];
 #pragma unroll
@@ -118,8 +120,7 @@ Launch bind_forward(const Binding& b) {
   T* y = b.data<T>(S::Y);
   const unsigned grid = grid_size(b, ceil_div(s.vectors, kThreads * kUnroll));
   return [=](cudaStream_t stream) {
-    swiglu_kernel<T, N><<<grid, kThreads, 0, stream>>>(gate_up, y, s);
-    check_launch("swiglu");
+    launch_kernel("swiglu", swiglu_kernel<T, N>, grid, kThreads, 0, stream, gate_up, y, s);
   };
 }
 
@@ -132,8 +133,8 @@ Launch bind_backward(const Binding& b) {
   T* y = b.data<T>(S::Y);
   const unsigned grid = grid_size(b, ceil_div(s.vectors, kThreads * kUnroll));
   return [=](cudaStream_t stream) {
-    swiglu_backward_kernel<T, N><<<grid, kThreads, 0, stream>>>(gate_up, dy, y, s);
-    check_launch("swiglu backward");
+    launch_kernel("swiglu backward", swiglu_backward_kernel<T, N>, grid, kThreads, 0, stream, gate_up, dy, y,
+                  s);
   };
 }
 

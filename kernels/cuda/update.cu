@@ -25,6 +25,7 @@ struct Spans {
 // Block = one chunk of kNormChunk elements; partial[block] in FP64.
 template <class T>
 __global__ void square_sum_kernel(const T* gradient, const __grid_constant__ Spans spans, double* partial) {
+  await_predecessor();
   __shared__ double scratch[32];
   int span = 0;
   while (span + 1 < spans.count && static_cast<int>(blockIdx.x) >= spans.first_chunk[span + 1]) ++span;
@@ -59,6 +60,7 @@ __global__ void square_sum_kernel(const T* gradient, const __grid_constant__ Spa
 
 __global__ void square_total_kernel(const double* partial, const __grid_constant__ Spans spans,
                                     float* square_sums) {
+  await_predecessor();
   __shared__ double scratch[32];
   const int span = blockIdx.x;
   double sum = 0;
@@ -70,6 +72,7 @@ __global__ void square_total_kernel(const double* partial, const __grid_constant
 
 __global__ void clip_factor_kernel(const float* square_sums, int parameters, const float* sums,
                                    const float* scalars, float* result) {
+  await_predecessor();
   __shared__ double scratch[32];
   double total = 0;
   for (int i = threadIdx.x; i < parameters; i += kThreads) total += square_sums[i];
@@ -112,12 +115,11 @@ struct Norm {
     b.need_workspace(most_chunks * 8);
     return [=](cudaStream_t stream) {
       for (const Spans& spans : launches) {
-        square_sum_kernel<<<static_cast<unsigned>(spans.first_chunk[spans.count]), kThreads, 0, stream>>>(
-            gradient, spans, partial);
-        check_launch("gradient norm");
-        square_total_kernel<<<static_cast<unsigned>(spans.count), kThreads, 0, stream>>>(partial, spans,
-                                                                                         square_sums);
-        check_launch("gradient norm totals");
+        launch_kernel("gradient norm", square_sum_kernel<T>,
+                      static_cast<unsigned>(spans.first_chunk[spans.count]), kThreads, 0, stream, gradient,
+                      spans, partial);
+        launch_kernel("gradient norm totals", square_total_kernel, static_cast<unsigned>(spans.count),
+                      kThreads, 0, stream, partial, spans, square_sums);
       }
     };
   }
@@ -136,8 +138,8 @@ Launch bind_clip_factor(const Binding& b) {
   float* result = b.data<float>(S::Result);
   const int parameters = static_cast<int>(b.tensor(S::SquareSums).elements());
   return [=](cudaStream_t stream) {
-    clip_factor_kernel<<<1, kThreads, 0, stream>>>(square_sums, parameters, sums, scalars, result);
-    check_launch("clip factor");
+    launch_kernel("clip factor", clip_factor_kernel, 1, kThreads, 0, stream, square_sums, parameters, sums,
+                  scalars, result);
   };
 }
 

@@ -89,7 +89,10 @@ double bound_of(const OpCase& test, const Tensor& tensor, const ParityOptions& o
   // The reference rounds a BF16 weight as the op must, so only values within FP32 error of a boundary differ.
   if (weight) return 1e-3;
   const bool attention = kind == OpKind::Attention || kind == OpKind::AttentionBackward;
-  const int roundings = 1 + (attention ? options.attention_roundings : 0);
+  const bool accumulates = kind == OpKind::LinearBackwardWeight &&
+                           test.op.op().access(slot::LinearBackwardWeight::DWeight) == Access::Accumulate;
+  const int roundings =
+      1 + (attention ? options.attention_roundings : 0) + (accumulates ? options.accumulate_roundings : 0);
   return roundings * std::exp2(tensor.elements() >= 4096 ? -9 : -8) + 1e-5;
 }
 

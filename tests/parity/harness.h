@@ -15,6 +15,9 @@ struct ParityOptions {
   // Roundings to BF16 that attention makes on the way besides the one of its results: 0 when probabilities
   // stay FP32; tensor-core kernels round probabilities, their gradients and what they recompute from.
   int attention_roundings = 0;
+  // The same of a weight gradient that accumulates into BF16: 1 where the product is rounded before it is
+  // added, as matrix libraries do that add in memory.
+  int accumulate_roundings = 0;
 };
 
 struct ParityReport {

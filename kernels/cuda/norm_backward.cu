@@ -1,0 +1,218 @@
+// RMSNorm backward, with x̂ = x · rstd:
+//   dx = rstd · (w·dy − x̂ · mean(w·dy·x̂)), added to the residual's gradient;  dw = Σ rows dy · x̂.
+//
+// One thread owns N neighbouring columns (V times over for wide rows) of all rows its block walks: its share
+// of dw stays in registers, and what it will read next is already on its way into a piece of shared memory
+// that it alone uses. A second kernel sums the blocks' shares in a fixed order.
+#include <algorithm>
+
+#include "kernels/cuda/norm_rows.cuh"
+
+namespace lathe::cuda {
+
+namespace {
+
+constexpr int kStages = 2;
+
+// Copies a vector into shared memory without waiting, where it has 16 bytes (or 4); else at once.
+template <class T, int N>
+__device__ inline void copy_ahead(Vec<T, N>* to, const T* from) {
+  if constexpr (sizeof(Vec<T, N>) == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                     static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+                 "l"(from));
+  } else if constexpr (sizeof(Vec<T, N>) == 4) {
+    asm volatile(
+        "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+        "l"(from));
+  } else {
+    *to = load_vec<N>(from);
+  }
+}
+
+// partial: [gridDim.x, columns], this block's share of dw.
+template <class T, int N, int V, int ROWS>
+__global__ void __launch_bounds__(most_row_threads(V), V == 1 ? 2 : 1)
+    rms_norm_backward_kernel(const T* x, const float* weight, const float* rstd, const T* dy, T* residual,
+                             bool accumulate, T* y, float* partial, NormRows rows) {
+  await_predecessor();
+  // [stage][vector of the stage][thread]: neighbouring threads' 16 bytes lie side by side.
+  extern __shared__ __align__(16) unsigned char shared[];
+  Vec<T, N>* const vectors = reinterpret_cast<Vec<T, N>*>(shared);
+  Vec<float, 1>* const scales =
+      reinterpret_cast<Vec<float, 1>*>(shared + kStages * ROWS * 3 * V * blockDim.x * sizeof(Vec<T, N>));
+  __shared__ float scratch[2][ROWS * 32];  // alternates, so that one barrier a round is enough
+  const auto vector_at = [&](int stage, int operand, int r, int v) {
+    return vectors + (((stage * 3 + operand) * ROWS + r) * V + v) * blockDim.x + threadIdx.x;
+  };
+  const auto scale_at = [&](int stage, int r) {
+    return scales + (stage * ROWS + r) * blockDim.x + threadIdx.x;
+  };
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * ROWS;
+  const auto fetch = [&](int stage, int64_t first) {
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+      const int64_t row = first + r;
+      if (row >= rows.count) continue;
+      copy_ahead(scale_at(stage, r), rstd + row);
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const int column = (v * blockDim.x + threadIdx.x) * N;
+        if (column >= rows.columns) continue;
+        copy_ahead(vector_at(stage, 0, r, v), x + row * rows.x + column);
+        copy_ahead(vector_at(stage, 1, r, v), dy + row * rows.dy + column);
+        if (accumulate) copy_ahead(vector_at(stage, 2, r, v), residual + row * rows.residual + column);
+      }
+    }
+    asm volatile("cp.async.commit_group;" ::);
+  };
+
+  float w[V][N];
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    const int column = (v * blockDim.x + threadIdx.x) * N;
+    if (column < rows.columns) load_wide<N>(weight + column, w[v]);
+  }
+  const float inverse_columns = 1.0f / static_cast<float>(rows.columns);
+  float dw[V][N] = {};
+  int turn = 0;
+  int64_t first = static_cast<int64_t>(blockIdx.x) * ROWS;
+  fetch(0, first);
+  for (; first < rows.count; first += stride, turn ^= 1) {
+    fetch(turn ^ 1, first + stride);
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
+    float projection[ROWS], scale[ROWS];
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+      projection[r] = 0;
+      scale[r] = first + r < rows.count ? scale_at(turn, r)->v[0] : 0.0f;
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const int column = (v * blockDim.x + threadIdx.x) * N;
+        if (first + r >= rows.count || column >= rows.columns) continue;
+        float xs[N], g[N];
+        widen(*vector_at(turn, 0, r, v), xs);
+        widen(*vector_at(turn, 1, r, v), g);
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+          const float x_hat = xs[i] * scale[r];
+          projection[r] += w[v][i] * g[i] * x_hat;
+          dw[v][i] += g[i] * x_hat;
+        }
+      }
+    }
+    block_sum(projection, scratch[turn]);
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+      const int64_t row = first + r;
+      const float mean = projection[r] * inverse_columns;
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const int column = (v * blockDim.x + threadIdx.x) * N;
+        if (row >= rows.count || column >= rows.columns) continue;
+        float xs[N], g[N], dx[N];
+        widen(*vector_at(turn, 0, r, v), xs);
+        widen(*vector_at(turn, 1, r, v), g);
+#pragma unroll
+        for (int i = 0; i < N; ++i) dx[i] = scale[r] * (w[v][i] * g[i] - xs[i] * scale[r] * mean);
+        if (accumulate) {
+          float before[N];
+          widen(*vector_at(turn, 2, r, v), before);
+#pragma unroll
+          for (int i = 0; i < N; ++i) dx[i] += before[i];
+        }
+        store_vec(residual + row * rows.residual + column, narrow<T>(dx));
+        if (y != nullptr) store_vec(y + row * rows.y + column, normalised<T>(xs, scale[r], w[v]));
+      }
+    }
+  }
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    const int column = (v * blockDim.x + threadIdx.x) * N;
+    if (column >= rows.columns) continue;
+    store_vec(partial + static_cast<int64_t>(blockIdx.x) * rows.columns + column, narrow<float>(dw[v]));
+  }
+}
+
+// out[c] (+)= sum of partial[0..blocks)[c], in order of the blocks within 32 interleaved chains.
+__global__ void reduce_partials_kernel(const float* partial, int blocks, int columns, float* out,
+                                       bool accumulate) {
+  await_predecessor();
+  __shared__ float sums[32][33];
+  const int column = blockIdx.x * 32 + threadIdx.x;
+  float sum = 0;
+  if (column < columns)
+    for (int b = threadIdx.y; b < blocks; b += 32) sum += partial[static_cast<int64_t>(b) * columns + column];
+  sums[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  sum = warp_sum(sums[threadIdx.x][threadIdx.y]);
+  const int target = blockIdx.x * 32 + threadIdx.y;
+  if (threadIdx.x == 0 && target < columns) out[target] = accumulate ? out[target] + sum : sum;
+}
+
+constexpr int kMostBlocks = 512;  // partial sums in the workspace
+
+template <class T, int N, int V, int ROWS>
+Launch bind_v(const Binding& b, const NormRows& rows, int threads) {
+  using S = slot::RmsNormBackward;
+  const T* x = b.data<T>(S::X);
+  const float* weight = b.data<float>(S::Weight);
+  const float* rstd = b.data<float>(S::Rstd);
+  const T* dy = b.data<T>(S::Dy);
+  T* residual = b.data<T>(S::DResidual);
+  T* y = b.data<T>(S::Y);
+  float* dw = b.data<float>(S::DWeight);
+  float* partial = static_cast<float*>(b.workspace());
+  const bool accumulate_dx = b.accumulates(S::DResidual), accumulate_dw = b.accumulates(S::DWeight);
+  const auto kernel = rms_norm_backward_kernel<T, N, V, ROWS>;
+  const int shared = kStages * ROWS * (3 * V * static_cast<int>(sizeof(Vec<T, N>)) + 4) * threads;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+        "reserving shared memory for the norm's backward");
+  int each = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, static_cast<size_t>(shared)),
+        "reading the occupancy of the norm's backward");
+  const int64_t resident = std::min<int64_t>(kMostBlocks, static_cast<int64_t>(each) * b.multiprocessors());
+  const unsigned blocks = grid_size(b, std::min(ceil_div(rows.count, ROWS), resident));
+  b.need_workspace(static_cast<int64_t>(blocks) * rows.columns * 4);
+  const unsigned column_blocks = static_cast<unsigned>(ceil_div(rows.columns, 32));
+  return [=](cudaStream_t stream) {
+    launch_kernel("rms norm backward", kernel, blocks, threads, shared, stream, x, weight, rstd, dy, residual,
+                  accumulate_dx, y, partial, rows);
+    launch_kernel("rms norm weight gradient", reduce_partials_kernel, column_blocks, dim3(32, 32), 0, stream,
+                  partial, static_cast<int>(blocks), rows.columns, dw, accumulate_dw);
+  };
+}
+
+template <class T, int N>
+Launch bind_n(const Binding& b) {
+  using S = slot::RmsNormBackward;
+  const NormRows rows{b.rows(S::X),        static_cast<int>(b.shape(S::X)[b.shape(S::X).rank - 1]),
+                      b.row_stride(S::X),  b.has(S::Y) ? b.row_stride(S::Y) : 0,
+                      b.row_stride(S::Dy), b.row_stride(S::DResidual)};
+  const RowLayout layout = row_layout(b, rows.columns, N);
+  switch (layout.vectors) {
+    case 1:
+      return bind_v<T, N, 1, 4>(b, rows, layout.threads);
+    case 2:
+      return bind_v<T, N, 2, 1>(b, rows, layout.threads);
+    default:
+      return bind_v<T, N, 4, 1>(b, rows, layout.threads);
+  }
+}
+
+template <class T>
+struct Bind {
+  static Launch bind(const Binding& b) {
+    using S = slot::RmsNormBackward;
+    return b.vectorised({S::X, S::Weight, S::Dy, S::DResidual, S::Y}) ? bind_n<T, kLanes<T>>(b)
+                                                                      : bind_n<T, 1>(b);
+  }
+};
+
+}  // namespace
+
+Launch bind_rms_norm_backward(const Binding& binding) {
+  return dispatch_float<Bind>(binding, slot::RmsNormBackward::X);
+}
+
+}  // namespace lathe::cuda
