@@ -39,7 +39,11 @@ int64_t attention_backward(const ExecutionTarget& target, const StepProgram& pro
   const Tensor& q = program.tensor(op.tensor(S::Q));
   const int64_t own = own_attention_backward(q.shape, q.dtype);
   const bool hopper = target.compute_capability == 0 || target.compute_capability / 10 == 9;
-  if (q.dtype != DType::BF16 || op.tensor(S::DocumentStart) != kNone || !hopper) return own;
+  // Head dims that pad to 64, 112 or 128 run on the own Hopper kernel (kernels/cuda/sdpa.cpp); cuDNN gets the
+  // others.
+  const int64_t head_dim = q.shape[3];
+  const bool own_kernel = head_dim <= 64 || (head_dim > 96 && head_dim <= 128);
+  if (q.dtype != DType::BF16 || op.tensor(S::DocumentStart) != kNone || !hopper || own_kernel) return own;
   return std::max(own, cudnn_attention_backward(q.shape, program.tensor(op.tensor(S::K)).shape[2]));
 }
 

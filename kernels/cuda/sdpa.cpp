@@ -113,8 +113,11 @@ Launch SdpaLibrary::prepare(const Binding& binding, KernelSelection& selection) 
                 +slot::Attention::K == +slot::AttentionBackward::K &&
                 +slot::Attention::DocumentStart == +slot::AttentionBackward::DocumentStart);
   const AttentionShape shape = shape_of(binding, slot::Attention::Q, slot::Attention::K);
-  const bool for_cudnn =
-      binding.dtype(slot::Attention::Q) == DType::BF16 && !binding.has(slot::Attention::DocumentStart);
+  // On Hopper the own kernel is the faster deterministic one and needs no T x T workspace (attention_own.h).
+  const bool own_is_better =
+      choose_attention_kernel(shape, binding.dtype(slot::Attention::Q)) == AttentionKernel::Wgmma;
+  const bool for_cudnn = !own_is_better && binding.dtype(slot::Attention::Q) == DType::BF16 &&
+                         !binding.has(slot::Attention::DocumentStart);
   if (cudnn_ && for_cudnn) {
     if (const std::optional<Launch> launch = bind_cudnn(binding, shape, *cudnn_, selection)) return *launch;
   }
