@@ -269,6 +269,8 @@ def xxh3_128_hex(data):
 class WorkplaceTest(unittest.TestCase):
     """One workplace with a dataset for all tests of a class."""
 
+    maxDiff = 500
+
     @classmethod
     def setUpClass(cls):
         cls.place = Workplace()
