@@ -3,6 +3,8 @@
 #pragma once
 
 #include <QObject>
+#include <QString>
+#include <QStringList>
 #include <functional>
 
 #include "kernels/api/backend.h"
@@ -15,8 +17,10 @@ class Devices : public QObject {
  public:
   explicit Devices(QObject* parent = nullptr);
 
-  // `make` runs on the worker. Call once.
-  void check(std::function<BackendRegistry()> make);
+  // Runs `lathe doctor --json` in a child process, so that a driver that crashes takes the child and not the
+  // window, then `make` on the worker. When the child died, `make_safe` stands in and the GPU's entry says
+  // so. Call once.
+  void check(std::function<BackendRegistry()> make, std::function<BackendRegistry()> make_safe);
   // Takes a registry at once: for tests.
   void set(BackendRegistry registry);
 
@@ -32,5 +36,9 @@ class Devices : public QObject {
   bool ready_ = false;
   LatestJob job_;
 };
+
+// Runs the child and waits, at most 30 s. Empty: it answered; else what happened. A missing `lathe` is no
+// reason against asking the driver.
+QString probe_in_child(const QString& program, const QStringList& arguments);
 
 }  // namespace lathe::ui

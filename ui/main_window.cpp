@@ -178,6 +178,8 @@ void MainWindow::show_place(Place place) {
   stack_->setCurrentWidget(next);
   rail_->set_place(place);
   next->activated();
+  // The keyboard follows, so that Tab goes through the page and not the rail first.
+  if (!next->isAncestorOf(QApplication::focusWidget())) next->setFocus(Qt::OtherFocusReason);
   update_title();
 }
 

@@ -15,6 +15,8 @@ constexpr int kRailWidth = 9 * Theme::grid;
 NavigationRail::NavigationRail(const Theme& theme, QWidget* parent)
     : QWidget(parent), theme_(theme), group_(new QButtonGroup(this)) {
   setFixedWidth(kRailWidth);
+  setObjectName(QStringLiteral("rail"));
+  setAttribute(Qt::WA_StyledBackground);
   setAccessibleName(tr("Places"));
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(4, Theme::grid, 4, Theme::grid);

@@ -82,7 +82,7 @@ int run(QApplication& application, const Arguments& arguments, double start_seco
     });
   }
   window.show();
-  devices.check([] { return make_backends(); });
+  devices.check([] { return make_backends(); }, [] { return make_cpu_backends(); });
   return QApplication::exec();
 }
 

@@ -105,7 +105,7 @@ TEST_F(FormTest, Row_SettingBreaksARule_SaysWhyAndMends) {
   auto* row = form_.row("model.kv_heads");
   bool said = false;
   for (const QLabel* label : row->findChildren<QLabel*>())
-    said |= label->text().contains(QStringLiteral("multiple")) && !label->isHidden();
+    said |= label->text().contains(QStringLiteral("does not divide")) && !label->isHidden();
   EXPECT_TRUE(said);
   EXPECT_TRUE(form_.findChild<QLineEdit*>(QStringLiteral("model.kv_heads"))->property("invalid").toBool());
   document_.set_text("model.kv_heads", QStringLiteral("4"));

@@ -59,15 +59,15 @@ class NamedBackend : public Backend {
   }
 };
 
-class NewTest : public testing::Test {
+class NewTest : public ::testing::Test {
  protected:
   void open(bool settle = true) {
     page_ = std::make_unique<NewPage>(surroundings_.context);
     page_->resize(1200, 800);
     page_->show();
     page_->activated();
-    if (settle)
-      ASSERT_TRUE(wait_until([&] { return page_->assessor().assessment() && !page_->assessor().pending(); }));
+    if (!settle) return;
+    ASSERT_TRUE(wait_until([&] { return page_->assessor().assessment() && !page_->assessor().pending(); }));
   }
   bool settled() const {
     return !page_->assessor().pending() && page_->assessor().assessment() &&
@@ -121,7 +121,7 @@ TEST_F(NewTest, Assess_TwoHundredRandomEdits_EqualsTheEstimateQuickly) {
       large.model.layers = 1 + static_cast<int64_t>(random() % 24);
       large.batch.micro_batch = 1 + static_cast<int64_t>(random() % 4);
       return large;
-    }() : testing::random_config(random);
+    }() : lathe::testing::random_config(random);
     const DeviceChoice device = card(16);
     const Assessment assessment = assess(config, device);
     const Estimate expected = estimate(config, estimate_request(config, device));
@@ -286,6 +286,15 @@ TEST_F(NewTest, Facts_ReferenceModel_SayWhatTheEstimateSays) {
   EXPECT_EQ(facts[1].value, QStringLiteral("65,536"));
   EXPECT_EQ(facts[2].value, QStringLiteral("112"));
   EXPECT_EQ(facts.back().value, bytes_text(assessment.estimate.checkpoint_bytes));
+}
+
+TEST(Devices, ChildCrashes_IsToldAndAnAnswerIsNot) {
+  EXPECT_TRUE(
+      probe_in_child(QStringLiteral("/bin/sh"), {QStringLiteral("-c"), QStringLiteral("exit 8")}).isEmpty());
+  const QString crash = probe_in_child(QStringLiteral("/bin/sh"),
+                                       {QStringLiteral("-c"), QStringLiteral("echo oops; kill -SEGV $$")});
+  EXPECT_TRUE(crash.contains(QStringLiteral("oops"))) << to_std(crash);
+  EXPECT_TRUE(probe_in_child(QStringLiteral("/nowhere/lathe"), {}).isEmpty());
 }
 
 TEST(CommandLine, ChangedPreset_ReadsBackToTheSameSettings) {

@@ -205,6 +205,8 @@ TEST_F(ShellTest, EveryPage_Buttons_HaveNamesForScreenReaders) {
     for (const QAbstractButton* button :
          window_->page(static_cast<Place>(i))->findChildren<QAbstractButton*>()) {
       if (!button->isVisible() || button->objectName().startsWith(QLatin1String("qt_"))) continue;
+      // The magnifying glass inside a search field: not a stop for the keyboard.
+      if (button->inherits("QLineEditIconButton")) continue;
       const bool named =
           !button->text().isEmpty() || !button->accessibleName().isEmpty() || !button->toolTip().isEmpty();
       EXPECT_TRUE(named) << to_std(place_title(static_cast<Place>(i))) << " "

@@ -6,36 +6,59 @@
 #include "core/platform/files.h"
 #include "core/platform/process.h"
 #include "core/program/auto_settings.h"
+#include "core/program/calibration.h"
+#include "core/program/cost_model.h"
 #include "core/program/gpu_table.h"
 #include "core/program/program_builder.h"
 
 namespace lathe::ui {
 
-std::vector<DeviceChoice> device_choices(const BackendRegistry& registry) {
+namespace {
+
+// What is known of a GPU by its specification and by measurements kept in `home`.
+void add_speed(DeviceChoice& choice, const GpuEntry* gpu, const std::filesystem::path& home,
+               const std::string& driver_name) {
+  const Calibration calibration = load_calibration(home, driver_name);
+  if (gpu) choice.bf16_tflops = gpu->bf16_tflops;
+  if (calibration.overhead_bytes) choice.overhead_bytes = *calibration.overhead_bytes;
+  auto costs = std::make_shared<const CostModel>(gpu, calibration);
+  if (costs->usable()) choice.costs = std::move(costs);
+}
+
+}  // namespace
+
+std::vector<DeviceChoice> device_choices(const BackendRegistry& registry, const std::filesystem::path& home) {
   std::vector<DeviceChoice> choices;
-  std::string own_gpu;
+  const GpuEntry* own_gpu = nullptr;
   for (const BackendEntry& entry : registry) {
     if (!entry.backend) continue;
-    const DeviceInfo info = entry.backend->device();
+    DeviceInfo info = entry.backend->device();
+    if (info.target.kind == DeviceKind::Cpu) {
+      // The device's memory is the machine's.
+      const SystemMemory memory = system_memory();
+      info.total_bytes = memory.total_bytes;
+      info.free_bytes = memory.available_bytes;
+    }
     DeviceChoice choice;
     choice.name = info.name + ", " + bytes_text(info.total_bytes);
     choice.target = info.target;
     choice.total_bytes = info.total_bytes;
     choice.others_bytes = std::max<int64_t>(0, info.total_bytes - info.free_bytes);
     choice.here = true;
-    if (const GpuEntry* gpu = find_gpu(info.name); gpu && choice.gpu()) {
-      choice.bf16_tflops = gpu->bf16_tflops;
-      own_gpu = gpu->name;
+    if (choice.gpu()) {
+      own_gpu = find_gpu(info.name);
+      add_speed(choice, own_gpu, home, info.name);
     }
     choices.push_back(std::move(choice));
   }
   for (const GpuEntry& gpu : gpu_table()) {
-    if (gpu.name == own_gpu) continue;
+    if (&gpu == own_gpu) continue;
     DeviceChoice choice;
     choice.name = std::string(gpu.name) + ", " + bytes_text(gpu.memory_bytes);
     choice.target = gpu.target();
     choice.total_bytes = gpu.memory_bytes;
-    choice.bf16_tflops = gpu.bf16_tflops;
+    // The driver's name has the maker in front; a calibration made on such a card holds for it.
+    add_speed(choice, &gpu, home, "NVIDIA " + std::string(gpu.name));
     choices.push_back(std::move(choice));
   }
   return choices;
@@ -52,6 +75,7 @@ EstimateRequest estimate_request(const RunConfig& config, const DeviceChoice& de
   request.target = device.target;
   request.budget_bytes = budget_bytes(config, device);
   request.overhead_bytes = device.overhead_bytes;
+  request.costs = device.costs.get();
   return request;
 }
 

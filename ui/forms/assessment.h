@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,23 +12,29 @@
 #include "core/program/estimate.h"
 #include "kernels/api/backend.h"
 
+namespace lathe {
+class CostModel;
+}
+
 namespace lathe::ui {
 
 // A device a run is judged against: one of this machine's, or a card from the table.
 struct DeviceChoice {
   std::string name;  // "GeForce RTX 5080, 16 GiB"
   ExecutionTarget target;
-  int64_t total_bytes = 0;      // of the card; of the machine's memory on a CPU
-  int64_t others_bytes = 0;     // other programs' use, read at start; 0 for a card that isn't here
-  int64_t overhead_bytes = -1;  // measured on this device; -1: assumed
-  bool here = false;            // in this machine: can be trained on
-  double bf16_tflops = 0;       // published peak; 0: unknown
+  int64_t total_bytes = 0;                 // of the card; of the machine's memory on a CPU
+  int64_t others_bytes = 0;                // other programs' use, read at start; 0 for a card that isn't here
+  int64_t overhead_bytes = -1;             // measured on this device; -1: assumed
+  bool here = false;                       // in this machine: can be trained on
+  double bf16_tflops = 0;                  // published peak; 0: unknown
+  std::shared_ptr<const CostModel> costs;  // predicts speed; null: nothing known of this device
 
   bool gpu() const { return target.kind == DeviceKind::Cuda; }
 };
 
-// This machine's devices first (GPU, then CPU), then the cards of core's table.
-std::vector<DeviceChoice> device_choices(const BackendRegistry& registry);
+// This machine's devices first (GPU, then CPU), then the cards of core's table. `home` holds what was
+// measured on GPUs: their overhead and the times of operations.
+std::vector<DeviceChoice> device_choices(const BackendRegistry& registry, const std::filesystem::path& home);
 
 // Bytes this configuration may use there: the stated budget; else what is free, less the margin on a GPU.
 int64_t budget_bytes(const RunConfig& config, const DeviceChoice& device);

@@ -10,6 +10,9 @@
 namespace lathe::ui {
 namespace {
 
+// Lathe's own search for the fastest recompute levels that fit.
+constexpr const char* kSearched = "auto";
+
 using Assignments = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<Assignments> candidates(const RunConfig& config) {
@@ -72,7 +75,7 @@ std::vector<ProposedChange> propose_changes(const Assessment& now, const std::fu
         set_text(change.config, key, value);
         set_text(resolved, key, value);
       }
-      if (resolved == now.resolved) continue;
+      if (resolved == now.resolved || change.config == now.config) continue;
       after = estimate(resolved, estimate_request(resolved, now.device));
     } catch (const Error&) {
       continue;  // not a valid combination: nothing to offer
@@ -80,21 +83,23 @@ std::vector<ProposedChange> propose_changes(const Assessment& now, const std::fu
     change.name = name_of(assignments);
     change.memory_bytes = after.process_bytes() - now.estimate.process_bytes();
     change.work = after.executed_flops_per_token / now.estimate.executed_flops_per_token - 1;
+    if (now.estimate.tokens_per_s > 0) change.speed = after.tokens_per_s / now.estimate.tokens_per_s - 1;
     change.changes_maths = alters_maths(assignments);
     change.verdict = after.verdict;
     const bool saves_memory = change.memory_bytes < -least_bytes;
-    const bool saves_work = change.work < -0.001;
+    const bool saves_work = change.work < -0.001 || change.speed > 0.002;
     const bool bigger_step = change.config.batch.micro_batch > now.config.batch.micro_batch;
     if (over ? saves_memory
              : change.verdict != Verdict::DoesNotFit && (saves_memory || saves_work || bigger_step)) {
       changes.push_back(std::move(change));
     }
   }
-  // Same maths before other maths; what makes it fit, then less work, then less memory.
+  // Same maths before other maths; what makes it fit, then what is fastest, then less work, then less memory.
   std::stable_sort(changes.begin(), changes.end(), [&](const ProposedChange& a, const ProposedChange& b) {
     const bool a_fits = a.verdict != Verdict::DoesNotFit, b_fits = b.verdict != Verdict::DoesNotFit;
     if (a.changes_maths != b.changes_maths) return !a.changes_maths;
     if (a_fits != b_fits) return a_fits;
+    if (a.speed != b.speed) return a.speed > b.speed;
     if (a.work != b.work) return a.work < b.work;
     return a.memory_bytes < b.memory_bytes;
   });

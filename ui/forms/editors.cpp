@@ -15,9 +15,12 @@
 #include "kernels/api/error.h"
 #include "ui/forms/setting_editor.h"
 #include "ui/text.h"
+#include "ui/theme/theme.h"
 
 namespace lathe::ui {
 namespace {
+
+constexpr int kNumberWidth = 22 * Theme::grid;  // the eye finds unit and value together
 
 // A line for numbers: up, down and page keys step.
 class NumberLine : public QLineEdit {
@@ -75,6 +78,8 @@ class NumberEditor : public SettingEditor {
     layout()->addWidget(line_);
     set_inner(line_);
     line_->setAlignment(Qt::AlignRight);
+    line_->setMaximumWidth(kNumberWidth);
+    align_left();
     connect(line_, &QLineEdit::textEdited, this, &SettingEditor::edited);
   }
 
@@ -113,8 +118,10 @@ class AutoNumberEditor : public SettingEditor {
   AutoNumberEditor(const SettingInfo& info, QWidget* parent)
       : SettingEditor(info, parent), automatic_(new QCheckBox(tr("auto"))), line_(new NumberLine(*this)) {
     line_->setAlignment(Qt::AlignRight);
+    line_->setMaximumWidth(kNumberWidth);
     layout()->addWidget(automatic_);
     layout()->addWidget(line_);
+    align_left();
     set_inner(line_);
     setFocusProxy(automatic_);
     automatic_->setAccessibleName(tr("%1: automatic").arg(to_qt(info.label)));

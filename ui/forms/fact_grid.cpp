@@ -8,6 +8,9 @@
 #include "ui/theme/theme.h"
 
 namespace lathe::ui {
+namespace {
+constexpr int kGap = 2 * Theme::grid;
+}
 
 FactGrid::FactGrid(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Preferred);
@@ -37,24 +40,47 @@ QFont FactGrid::value_font() const {
   return value;
 }
 
+int FactGrid::fact_width(const Fact& fact) const {
+  return std::max({6 * Theme::grid, fontMetrics().horizontalAdvance(fact.name),
+                   QFontMetrics(value_font()).horizontalAdvance(fact.value)}) +
+         kGap;
+}
+
 int FactGrid::columns(int width) const {
-  int widest = 8 * Theme::grid;
-  const QFontMetrics values(value_font());
-  for (const Fact& fact : facts_) {
-    widest =
-        std::max({widest, fontMetrics().horizontalAdvance(fact.name), values.horizontalAdvance(fact.value)});
+  int widest = 1;
+  for (const Fact& fact : facts_) widest = std::max(widest, fact_width(fact));
+  return std::clamp(width / widest, 1, std::max<int>(1, static_cast<int>(facts_.size())));
+}
+
+std::vector<QRect> FactGrid::cells(int width) const {
+  std::vector<QRect> rects;
+  int needed = -kGap;
+  for (const Fact& fact : facts_) needed += fact_width(fact);
+  if (needed <= width) {
+    int x = 0;
+    // What is left over goes between them, up to a point: facts far apart are hard to read as one line.
+    const int extra =
+        std::min<int>(2 * kGap, (width - needed) / std::max<int>(1, static_cast<int>(facts_.size())));
+    for (const Fact& fact : facts_) {
+      rects.emplace_back(x, 0, fact_width(fact), cell_height());
+      x += fact_width(fact) + extra;
+    }
+    return rects;
   }
-  return std::clamp(width / (widest + 2 * Theme::grid), 1, std::max<int>(1, static_cast<int>(facts_.size())));
+  const int across = columns(width), cell_width = width / across;
+  for (int i = 0; i < static_cast<int>(facts_.size()); ++i) {
+    rects.emplace_back(i % across * cell_width, i / across * cell_height(), cell_width, cell_height());
+  }
+  return rects;
 }
 
 int FactGrid::cell_height() const {
-  return fontMetrics().height() + QFontMetrics(value_font()).height() + Theme::grid;
+  return fontMetrics().height() + QFontMetrics(value_font()).height() + 4;
 }
 
 int FactGrid::heightForWidth(int width) const {
-  const int across = columns(width);
-  const int rows = (static_cast<int>(facts_.size()) + across - 1) / across;
-  return std::max(1, rows) * cell_height();
+  const std::vector<QRect> rects = cells(width);
+  return rects.empty() ? cell_height() : rects.back().bottom() + 1;
 }
 
 QSize FactGrid::sizeHint() const {
@@ -68,11 +94,10 @@ QSize FactGrid::minimumSizeHint() const {
 void FactGrid::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setOpacity(stale_ ? 0.45 : 1.0);
-  const int across = columns(width()), cell_width = width() / across;
-  for (int i = 0; i < static_cast<int>(facts_.size()); ++i) {
-    const Fact& fact = facts_[static_cast<size_t>(i)];
-    const QRect cell(i % across * cell_width, i / across * cell_height(), cell_width - Theme::grid,
-                     cell_height());
+  const std::vector<QRect> rects = cells(width());
+  for (size_t i = 0; i < facts_.size(); ++i) {
+    const Fact& fact = facts_[i];
+    const QRect cell = rects[i].adjusted(0, 0, -kGap / 2, 0);
     painter.setFont(font());
     painter.setPen(theme_.colors().muted);
     painter.drawText(cell, Qt::AlignLeft | Qt::AlignTop,
@@ -87,11 +112,10 @@ void FactGrid::paintEvent(QPaintEvent*) {
 bool FactGrid::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip && !facts_.empty()) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    const int across = columns(width());
-    const int index =
-        help->pos().y() / cell_height() * across + help->pos().x() / std::max(1, width() / across);
-    if (index >= 0 && index < static_cast<int>(facts_.size())) {
-      QToolTip::showText(help->globalPos(), facts_[static_cast<size_t>(index)].tip, this);
+    const std::vector<QRect> rects = cells(width());
+    for (size_t i = 0; i < rects.size(); ++i) {
+      if (!rects[i].contains(help->pos())) continue;
+      QToolTip::showText(help->globalPos(), facts_[i].tip, this);
       return true;
     }
   }

@@ -33,7 +33,10 @@ class FactGrid : public QWidget {
 
  private:
   int columns(int width) const;
+  int fact_width(const Fact& fact) const;
   int cell_height() const;
+  // Where each fact stands: in one line, each as wide as it needs, when that fits; else in equal columns.
+  std::vector<QRect> cells(int width) const;
   QFont value_font() const;
 
   const Theme& theme_;

@@ -110,7 +110,10 @@ void LivePlot::paintEvent(QPaintEvent*) {
   const QColor step_color = colors.role[static_cast<size_t>(Role::Activation)];
   QColor fill = step_color;
   fill.setAlphaF(0.28F);
+  painter.save();
+  painter.setClipRect(QRectF(area.topLeft(), QPointF(area.right(), y(persistent_))));
   painter.fillPath(filled, fill);
+  painter.restore();
   QColor base = colors.role[static_cast<size_t>(Role::Weight)];
   base.setAlphaF(0.35F);
   painter.fillRect(QRectF(QPointF(area.left(), y(persistent_)), area.bottomRight()), base);

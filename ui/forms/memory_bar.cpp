@@ -168,7 +168,7 @@ void MemoryBar::paintEvent(QPaintEvent*) {
   painter.fillRect(QRectF(allowed, 0, edge - allowed, kBarHeight),
                    QBrush(over_ ? colors.bad : colors.muted, Qt::BDiagPattern));
   if (used_ > total_) {
-    painter.fillRect(QRectF(edge, 0, width() - edge, kBarHeight), QBrush(colors.bad, Qt::Dense4Pattern));
+    painter.fillRect(QRectF(edge, 0, width() - edge, kBarHeight), QBrush(colors.bad, Qt::BDiagPattern));
   }
   painter.restore();
   painter.setPen(QPen(colors.border, 1));

@@ -5,9 +5,11 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QSplitter>
+#include <QTextBlock>
 #include <QTextBrowser>
 #include <QTextCursor>
 #include <QTextDocument>
+#include <QTextTable>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -42,6 +44,34 @@ QString first_heading(const QString& markdown, const QString& otherwise) {
     if (line.startsWith(QLatin1String("# "))) return line.mid(2).trimmed();
   }
   return otherwise;
+}
+
+// Qt's Markdown comes with cramped headings and double table borders: room above headings, hairlines in
+// tables.
+void set_type(QTextDocument& document, const Colors& colors) {
+  for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
+    QTextBlockFormat format = block.blockFormat();
+    const int level = format.headingLevel();
+    const bool in_table = QTextCursor(block).currentTable() != nullptr;
+    format.setTopMargin(level == 1 ? 0 : level > 1 ? 2 * Theme::grid : in_table ? 0 : 4);
+    format.setBottomMargin(in_table ? 0 : level > 0 ? Theme::grid : 4);
+    if (!in_table) format.setLineHeight(120, QTextBlockFormat::ProportionalHeight);
+    QTextCursor(block).setBlockFormat(format);
+  }
+  for (QTextFrame* frame : document.rootFrame()->childFrames()) {
+    auto* table = qobject_cast<QTextTable*>(frame);
+    if (!table) continue;
+    QTextTableFormat format = table->format();
+    format.setBorderCollapse(true);
+    format.setBorder(1);
+    format.setBorderBrush(colors.border);
+    format.setBorderStyle(QTextFrameFormat::BorderStyle_Solid);
+    format.setCellPadding(5);
+    format.setCellSpacing(0);
+    format.setTopMargin(Theme::grid);
+    format.setBottomMargin(Theme::grid);
+    table->setFormat(format);
+  }
 }
 
 // The catalogue of metrics as a topic: what each number means and its unit.
@@ -191,6 +221,7 @@ void HelpPage::show_current() {
     return;
   }
   view_->setMarkdown(found->text);
+  set_type(*view_->document(), context().theme.colors());
   mark_found();
 }
 

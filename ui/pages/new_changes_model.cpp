@@ -1,5 +1,6 @@
 #include "ui/pages/new_changes_model.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ui/text.h"
@@ -23,6 +24,10 @@ void ChangesModel::set_changes(std::vector<ProposedChange> changes) {
   endResetModel();
 }
 
+bool ChangesModel::shows_speed() const {
+  return std::ranges::any_of(changes_, [](const ProposedChange& change) { return change.speed != 0; });
+}
+
 int ChangesModel::rowCount(const QModelIndex& parent) const {
   return parent.isValid() ? 0 : static_cast<int>(changes_.size());
 }
@@ -41,9 +46,11 @@ QVariant ChangesModel::data(const QModelIndex& index, int role) const {
       case kMemory:
         return signed_text(static_cast<double>(change.memory_bytes),
                            bytes_text(std::abs(change.memory_bytes)));
-      case kWork:
-        if (std::abs(change.work) < 0.0005) return tr("same");
-        return signed_text(change.work, percent_text(std::abs(change.work), 1));
+      case kWork: {
+        const double value = shows_speed() ? change.speed : change.work;
+        if (std::abs(value) < 0.0005) return tr("same");
+        return signed_text(value, percent_text(std::abs(value), 1));
+      }
       case kVerdict:
         switch (change.verdict) {
           case Verdict::Fits:
@@ -67,8 +74,8 @@ QVariant ChangesModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::ForegroundRole) {
     const Colors& colors = theme_.colors();
     if (index.column() == kMemory) return change.memory_bytes < 0 ? colors.good : colors.text;
-    if (index.column() == kWork && std::abs(change.work) >= 0.0005)
-      return change.work < 0 ? colors.good : colors.warning;
+    const double gain = shows_speed() ? change.speed : -change.work;
+    if (index.column() == kWork && std::abs(gain) >= 0.0005) return gain > 0 ? colors.good : colors.warning;
     if (index.column() == kVerdict) {
       return change.verdict == Verdict::DoesNotFit ? colors.bad
              : change.verdict == Verdict::Tight    ? colors.warning
@@ -93,7 +100,8 @@ QVariant ChangesModel::headerData(int section, Qt::Orientation orientation, int 
       case kMemory:
         return tr("Change of the process's planned memory");
       case kWork:
-        return tr("Change of the executed FLOPs for each token, recomputation included");
+        return shows_speed() ? tr("Change of the predicted tokens/s")
+                             : tr("Change of the executed FLOPs for each token, recomputation included");
       case kVerdict:
         return tr("The verdict after this change");
       default:
@@ -107,7 +115,7 @@ QVariant ChangesModel::headerData(int section, Qt::Orientation orientation, int 
     case kMemory:
       return tr("Memory");
     case kWork:
-      return tr("Work");
+      return shows_speed() ? tr("Speed") : tr("Work");
     case kVerdict:
       return tr("Then");
     default:

@@ -25,6 +25,8 @@ class ChangesModel : public QAbstractTableModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
 
  private:
+  bool shows_speed() const;  // a cost model predicted it; otherwise the work stands in its column
+
   const Theme& theme_;
   std::vector<ProposedChange> changes_;
 };

@@ -48,9 +48,9 @@ std::vector<Fact> derived_facts(const RunConfig& config, const Assessment* asses
   facts.push_back(
       {tr("Duration"),
        updates && tokens_per_s > 0 ? duration_text(static_cast<double>(tokens) / tokens_per_s) : no_value(),
-       tokens_per_s > 0 ? tr("At the %1 tokens/s measured on this device; evaluation and saving come on top.")
-                              .arg(number_text(tokens_per_s, 0))
-                        : tr("Known once a run with these settings was measured on this device.")});
+       tokens_per_s > 0
+           ? tr("At %1 tokens/s; evaluation and saving come on top.").arg(number_text(tokens_per_s, 0))
+           : tr("Nothing predicts the speed on this device yet, and no run has measured it.")});
   if (assessment && assessment->config == config) {
     const int64_t one = assessment->estimate.checkpoint_bytes;
     const int64_t all = one * kept_checkpoints(config);

@@ -91,7 +91,7 @@ QWidget* NewPage::make_header() {
   devices_->setAccessibleName(tr("Device to judge against"));
   devices_->setToolTip(tr("The device the verdict is for: this machine's, or a card you think of"));
   devices_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  devices_->setMinimumContentsLength(22);
+  devices_->setMinimumContentsLength(26);
   connect(devices_, &QComboBox::currentIndexChanged, this, &NewPage::choose_device);
   row->addWidget(devices_);
 

@@ -54,8 +54,10 @@ NewPage::NewPage(AppContext& context, QWidget* parent)
   splitter_ = new QSplitter(Qt::Horizontal);
   splitter_->addWidget(left);
   splitter_->addWidget(verdict_);
-  splitter_->setStretchFactor(0, 3);
+  splitter_->setStretchFactor(0, 1);
   splitter_->setStretchFactor(1, 2);
+  // The form is as wide as its editors need; the verdict takes what is left.
+  splitter_->setSizes({62 * Theme::grid, 80 * Theme::grid});
   splitter_->setHandleWidth(2 * Theme::grid);
   splitter_->setChildrenCollapsible(false);
   splitter_->restoreState(context.preferences.value(QStringLiteral("new/splitter")).toByteArray());
@@ -107,10 +109,14 @@ void NewPage::deactivated() {
 // The devices are known a moment after the window is there; what opens depends on whether one is a GPU.
 void NewPage::fill_devices() {
   const QSignalBlocker blocker(devices_);
-  choices_ = device_choices(context().registry);
+  choices_ = device_choices(context().registry, context().home);
   devices_->clear();
   for (const DeviceChoice& choice : choices_) {
-    devices_->addItem(choice.here ? tr("%1 (this machine)").arg(to_qt(choice.name)) : to_qt(choice.name));
+    devices_->addItem(choice.here ? context().theme.icon(QStringLiteral("check")) : QIcon(),
+                      to_qt(choice.name));
+    devices_->setItemData(devices_->count() - 1,
+                          choice.here ? tr("In this machine") : tr("Not in this machine: for planning"),
+                          Qt::ToolTipRole);
   }
   if (context().devices.ready() && !opened_) open_first();
   follow_config_device();
@@ -180,8 +186,10 @@ void NewPage::refresh_facts() {
     return;
   }
   facts_->set_stale(false);
-  facts_->set_facts(derived_facts(document_.config(), assessor_->assessment().get(), free_disk_,
-                                  assessor_->record().measured_speed.value_or(0)));
+  const Assessment* assessment = assessor_->assessment().get();
+  const double predicted = assessment ? assessment->estimate.tokens_per_s : 0;
+  facts_->set_facts(derived_facts(document_.config(), assessment, free_disk_,
+                                  assessor_->record().measured_speed.value_or(predicted)));
 }
 
 void NewPage::load_preset_named(const QString& name) {

@@ -19,6 +19,9 @@
 #include "ui/theme/widgets.h"
 
 namespace lathe::ui {
+namespace {
+constexpr int kTwoColumns = 90 * Theme::grid;
+}
 
 QString verdict_sentence(const Assessment& assessment) {
   const Estimate& estimate = assessment.estimate;
@@ -96,13 +99,19 @@ VerdictPanel::VerdictPanel(NewAssessor& assessor, ConfigDocument& document, cons
   table->body()->addWidget(changes_note_);
   table->body()->addWidget(changes_, 1);
 
+  // One column, or two where there is room (resizeEvent).
   auto* content = new QWidget;
-  auto* column = new QVBoxLayout(content);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(Theme::grid);
-  column->addWidget(step);
-  column->addWidget(speed);
-  column->addWidget(table, 1);
+  columns_ = new QBoxLayout(QBoxLayout::TopToBottom, content);
+  columns_->setContentsMargins(0, 0, 0, 0);
+  columns_->setSpacing(Theme::grid);
+  auto* first = new QVBoxLayout;
+  first->setSpacing(Theme::grid);
+  first->addWidget(step, 1);
+  first->addWidget(speed);
+  auto* second = new QVBoxLayout;
+  second->addWidget(table);
+  columns_->addLayout(first, 1);
+  columns_->addLayout(second, 1);
   auto* scroll = new QScrollArea;
   scroll->setWidget(content);
   scroll->setWidgetResizable(true);
@@ -130,6 +139,11 @@ VerdictPanel::VerdictPanel(NewAssessor& assessor, ConfigDocument& document, cons
 
 QString VerdictPanel::verdict_text() const {
   return verdict_->text();
+}
+
+void VerdictPanel::resizeEvent(QResizeEvent* event) {
+  columns_->setDirection(width() >= kTwoColumns ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+  QWidget::resizeEvent(event);
 }
 
 void VerdictPanel::set_stale(bool stale) {
@@ -208,10 +222,21 @@ void VerdictPanel::show_speed() {
   const PredictionRecord& record = assessor_.record();
   const Estimate& estimate = assessment.estimate;
   const double extra = estimate.executed_flops_per_token / estimate.model_flops_per_token - 1;
-  QString text = record.measured_speed
-                     ? tr("<b>%1 tokens/s</b> measured here in run %2 (nominal, step only).")
-                           .arg(number_text(*record.measured_speed, 0), record.measured_run.toHtmlEscaped())
-                     : tr("<b>Tokens/s: not measured yet</b> for these settings on this device.");
+  QStringList lines;
+  if (record.measured_speed) {
+    lines << tr("<b>%1 tokens/s</b> measured here in run %2 (nominal, step only).")
+                 .arg(number_text(*record.measured_speed, 0), record.measured_run.toHtmlEscaped());
+  }
+  if (estimate.tokens_per_s > 0) {
+    lines << tr("<b>%1 tokens/s predicted</b> (nominal, step only), %2 an update: %3.")
+                 .arg(number_text(estimate.tokens_per_s, 0), duration_text(estimate.update_seconds),
+                      estimate.calibrated ? tr("%1 of the time in operations timed on this GPU")
+                                                .arg(percent_text(estimate.timed_share))
+                                          : tr("uncalibrated, from the card's specification"));
+  } else if (!record.measured_speed) {
+    lines << tr("<b>Tokens/s: not measured yet</b> for these settings on this device.");
+  }
+  QString text = lines.join(QStringLiteral("<br>"));
   text += QStringLiteral("<br>") +
           tr("%1 GFLOP a token in the model, %2 executed%3.")
               .arg(number_text(estimate.model_flops_per_token / 1e9, 3),
@@ -223,23 +248,28 @@ void VerdictPanel::show_speed() {
             tr("Never faster than %1 tokens/s: the card's published peak, %2 TFLOP/s in BF16.")
                 .arg(number_text(peak / estimate.executed_flops_per_token, 0),
                      number_text(assessment.device.bf16_tflops, 0));
-    if (record.measured_speed) {
-      text += QStringLiteral("<br>") +
-              tr("MFU %1 (model FLOPs of the measured speed over that peak).")
-                  .arg(percent_text(*record.measured_speed * estimate.model_flops_per_token / peak, 1));
+    const double speed = record.measured_speed.value_or(estimate.tokens_per_s);
+    if (speed > 0) {
+      text +=
+          QStringLiteral("<br>") + tr("MFU %1: the model's FLOPs at that speed, over the peak.")
+                                       .arg(percent_text(speed * estimate.model_flops_per_token / peak, 1));
     }
   }
   speed_->setText(text);
   if (!assessment.device.here) {
     record_->setText(tr("This device is not in this machine: its predictions have no record here."));
+  } else if (!assessment.device.gpu()) {
+    record_->setText(tr("On the CPU the process is larger than the plan: the program itself counts, too."));
   } else if (record.runs == 0) {
-    record_->setText(tr("Memory predictions on this device: no finished run to compare with yet."));
+    record_->setText(tr("Predictions on this device: no finished run to compare with yet."));
   } else {
-    record_->setText(
-        tr("Memory predictions on this device: measured %1%2 against planned, median of %n run(s).", nullptr,
-           record.runs)
-            .arg(record.median_memory_error < 0 ? QString(QChar(0x2212)) : QStringLiteral("+"),
-                 percent_text(std::abs(record.median_memory_error), 1)));
+    const auto signed_percent = [](double error) {
+      return (error < 0 ? QString(QChar(0x2212)) : QStringLiteral("+")) + percent_text(std::abs(error), 1);
+    };
+    QString past = tr("Past runs on this device, median of %n: memory %1", nullptr, record.runs)
+                       .arg(signed_percent(record.median_memory_error));
+    if (record.speed_runs > 0) past += tr(", tokens/s %1").arg(signed_percent(record.median_speed_error));
+    record_->setText(past + tr(" against what was predicted."));
   }
 }
 

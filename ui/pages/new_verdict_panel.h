@@ -7,6 +7,7 @@
 
 #include "core/config/validate.h"
 
+class QBoxLayout;
 class QLabel;
 class QPushButton;
 class QTableView;
@@ -34,6 +35,9 @@ class VerdictPanel : public QWidget {
   QString verdict_text() const;
   QTableView* changes_view() const { return changes_; }
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  Q_SIGNALS:
   void setting_asked(const QString& key);  // a problem was clicked
 
@@ -57,6 +61,7 @@ class VerdictPanel : public QWidget {
   ChangesModel* model_;
   QTableView* changes_;
   QPushButton* apply_;
+  QBoxLayout* columns_;
 };
 
 // "Fits: 13.2 GiB of 15.4 GiB, 2.2 GiB to spare."

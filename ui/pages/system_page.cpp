@@ -64,7 +64,7 @@ QWidget* SystemPage::make_preferences() {
   Preferences& preferences = context().preferences;
   auto* card = new Card(tr("Preferences"));
   auto* form = new QFormLayout;
-  form->setFieldGrowthPolicy(QFormLayout::ExpandingFieldsGrow);
+  form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   form->setRowWrapPolicy(QFormLayout::WrapLongRows);
   form->setVerticalSpacing(Theme::grid + 4);
 
@@ -122,7 +122,9 @@ QWidget* SystemPage::make_preferences() {
     line->setContentsMargins(0, 0, 0, 0);
     line->addWidget(label, 1);
     line->addWidget(button);
-    form->addRow(name, row);
+    auto* name_label = new QLabel(name);
+    name_label->setMinimumHeight(button->sizeHint().height());
+    form->addRow(name_label, row);
   };
   auto* data_label = new ElidedLabel(preferences.data_folder());
   auto* choose = make_button(tr("Change…"), tr("Where new datasets are written"));

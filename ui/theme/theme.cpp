@@ -3,9 +3,9 @@
 #include <QApplication>
 #include <QFontDatabase>
 #include <QPalette>
-#include <QStyleFactory>
 
 #include "ui/theme/icons.h"
+#include "ui/theme/style.h"
 
 namespace lathe::ui {
 namespace {
@@ -77,7 +77,21 @@ QLineEdit:disabled, QPlainTextEdit:disabled { background: %window; color: %faint
 *[invalid="true"] { border: 1px solid %bad; }
 QScrollArea { border: none; background: transparent; }
 QScrollArea > QWidget > QWidget { background: transparent; }
-QAbstractItemView { border: 1px solid %border; background: %surface; alternate-background-color: %window; }
+QToolButton::menu-indicator { image: none; }
+#rail { background: %surface; border-right: 1px solid %border; }
+QAbstractItemView { border: 1px solid %border; border-radius: 4px; background: %surface; alternate-background-color: %window; }
+*[card="true"] QAbstractItemView, *[card="true"] QTextBrowser { border: none; }
+QListView::item { padding: 5px 8px; border-radius: 4px; }
+QComboBox QAbstractItemView::item { padding: 3px 6px; }
+QTableView::item { padding: 2px 6px; }
+QScrollBar:vertical { width: 10px; background: transparent; margin: 0; }
+QScrollBar:horizontal { height: 10px; background: transparent; margin: 0; }
+QScrollBar::handle { background: %border; border-radius: 4px; margin: 1px; }
+QScrollBar::handle:hover { background: %muted; }
+QScrollBar::handle:vertical { min-height: 32px; }
+QScrollBar::handle:horizontal { min-width: 32px; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QHeaderView::section { background: %window; color: %muted; border: none; border-bottom: 1px solid %border; padding: 5px 8px; }
 QTabBar::tab { padding: 6px 14px; color: %muted; border: none; border-bottom: 2px solid transparent; background: transparent; }
 QTabBar::tab:selected { color: %text; border-bottom: 2px solid %accent; }
@@ -123,7 +137,7 @@ QFont scaled_font(double factor, QFont::Weight weight) {
 }  // namespace
 
 Theme::Theme(QObject* parent) : QObject(parent), colors_(light_colors()) {
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setStyle(new LatheStyle);
   apply();
 }
 

@@ -1,5 +1,7 @@
 #include "ui/theme/widgets.h"
 
+#include <QCoreApplication>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QPainter>
 #include <QStyle>
@@ -70,6 +72,10 @@ void set_style_property(QWidget* widget, const char* name, const QVariant& value
   widget->setProperty(name, value);
   widget->style()->unpolish(widget);
   widget->style()->polish(widget);
+  // Margins that the style sheet gives are read again on this event only.
+  QEvent changed(QEvent::StyleChange);
+  QCoreApplication::sendEvent(widget, &changed);
+  widget->updateGeometry();
   widget->update();
 }
 
