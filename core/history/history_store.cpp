@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/history/catalogue.h"
+#include "core/history/checkpoint_folders.h"
 #include "core/history/run_file.h"
 #include "core/history/run_progress.h"
 #include "core/platform/file_lock.h"
@@ -267,6 +268,23 @@ std::vector<std::string> HistoryStore::repair_interrupted() {
   return repaired;
 }
 
+// The process may have died between completing a checkpoint and saying so here.
+void HistoryStore::list_what_is_there(const std::string& id) {
+  std::vector<int64_t> listed;
+  for (const CheckpointRow& row : catalogue::checkpoints(*catalogue_, id)) {
+    if (row.complete) listed.push_back(row.step);
+  }
+  for (const int64_t step : list_checkpoints(run_folder(id))) {
+    if (std::ranges::binary_search(listed, step)) continue;
+    try {
+      catalogue::put_checkpoint(*catalogue_, id, describe_checkpoint(run_folder(id), step));
+    } catch (const Error& error) {
+      // An unreadable folder must not keep the runs from being listed.
+      if (error.code() != ErrorCode::Io) throw;
+    }
+  }
+}
+
 bool HistoryStore::repair(const std::string& id) {
   const std::filesystem::path folder = run_folder(id);
   if (is_running(id)) return false;
@@ -286,6 +304,7 @@ bool HistoryStore::repair(const std::string& id) {
       // wrong.
       if (error.code() != ErrorCode::CorruptFile && error.code() != ErrorCode::NotFound) throw;
     }
+    list_what_is_there(id);
   }
   const RunSummary run = catalogue::summary(*catalogue_, id);
   const std::string reason =

@@ -93,6 +93,7 @@ class HistoryStore {
 
  private:
   bool repair(const std::string& id);
+  void list_what_is_there(const std::string& id);
 
   std::filesystem::path home_;
   std::unique_ptr<Database> catalogue_;

@@ -20,7 +20,7 @@ using ordered_json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr const char* kManifest = "manifest.json";
+constexpr const char* kManifest = kCheckpointManifest;
 
 [[noreturn]] void corrupt(const fs::path& file, const std::string& what) {
   throw Error(ErrorCode::CorruptFile, fmt::format("{}: {}", to_utf8(file), what),
@@ -101,10 +101,6 @@ int64_t CheckpointManifest::bytes() const {
   int64_t sum = 0;
   for (const CheckpointFile& file : files) sum += file.bytes;
   return sum;
-}
-
-std::string checkpoint_relative_path(int64_t step) {
-  return fmt::format("checkpoints/step-{:08d}", step);
 }
 
 fs::path checkpoint_folder(const fs::path& run_folder, int64_t step) {
@@ -331,21 +327,6 @@ void load_checkpoint(const fs::path& folder, const CheckpointManifest& manifest,
     }
     set_parameter_values(program, executable, parameter, stored_values(folder, manifest, *row->second, maps));
   }
-}
-
-std::vector<int64_t> list_checkpoints(const fs::path& run_folder) {
-  std::vector<int64_t> steps;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(run_folder / "checkpoints", error)) {
-    const std::string name = to_utf8(entry.path().filename());
-    if (name.rfind("step-", 0) != 0 || !fs::exists(entry.path() / kManifest)) continue;
-    const std::string digits = name.substr(5);
-    if (digits.empty() || digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos)
-      continue;
-    steps.push_back(std::stoll(digits));
-  }
-  std::sort(steps.begin(), steps.end());
-  return steps;
 }
 
 std::vector<int64_t> expendable_checkpoints(const std::vector<int64_t>& steps, int64_t keep_last,

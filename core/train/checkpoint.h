@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "core/history/checkpoint_folders.h"
 #include "kernels/api/backend.h"
 
 namespace lathe {
@@ -52,9 +53,8 @@ struct CheckpointManifest {
   int64_t bytes() const;
 };
 
-// Folder of a step within a run's folder, and its path relative to it.
+// Folder of a step within a run's folder.
 std::filesystem::path checkpoint_folder(const std::filesystem::path& run_folder, int64_t step);
-std::string checkpoint_relative_path(int64_t step);
 
 // Writes a checkpoint; `manifest.files` and `parameters` are filled in here. `progress(done, total)` is
 // called now and then with bytes. Throws DiskFull or Io; then what was written of it is removed again.
@@ -76,9 +76,6 @@ enum class LoadStates { WeightsOnly, WithStates };
 // another architecture (naming the first tensor that differs) or its states of another format.
 void load_checkpoint(const std::filesystem::path& folder, const CheckpointManifest& manifest,
                      const StepProgram& program, Executable& executable, LoadStates states);
-
-// Steps of the complete checkpoints under a run's folder, ascending.
-std::vector<int64_t> list_checkpoints(const std::filesystem::path& run_folder);
 
 // Which of `steps` may go: all but the last `keep_last` and, with keep_every > 0, the multiples of it.
 // Ascending.

@@ -264,11 +264,6 @@ std::unique_ptr<TrainingRun> TrainingRun::resume(
     } else if (from.manifest.kernel_selection != run->model_.executable->kernel_selection()) {
       run->not_bitwise_ = "the recorded kernel selection could not be used again";
     }
-    // A crash right behind a save leaves a checkpoint that the catalogue doesn't know yet.
-    for (const int64_t known : list_checkpoints(run->writer_->folder())) {
-      run->writer_->add_checkpoint(
-          {known, checkpoint_relative_path(known), checkpoint_bytes(run->model_.program), true, 0});
-    }
     // A checkpoint later than the one resumed from belongs to the past that is now superseded.
     for (const int64_t later : list_checkpoints(run->writer_->folder())) {
       if (later <= from.step) continue;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/history/catalogue.h"
+#include "core/history/checkpoint_folders.h"
 #include "core/platform/process.h"
 #include "tests/unit/history_support.h"
 
@@ -207,7 +208,13 @@ TEST_F(HistoryStoreTest, Open_AfterWriterVanished_ListsAsInterruptedWithResumabl
     writer->begin_session(1);
     writer->set_live({.state = RunStatus::Running});
     for (int64_t step = 1; step <= 30; ++step) writer->add_update(update(step));
-    writer->add_checkpoint({.step = 20, .path = "checkpoints/20", .bytes = 5, .complete = true});
+    // On disk are 10 and 20, which the catalogue was not told of; 30 was begun only.
+    for (const int64_t step : {10, 20, 30}) {
+      const auto folder = writer->folder() / checkpoint_relative_path(step);
+      std::filesystem::create_directories(folder);
+      std::ofstream(folder / "weights.bin") << "12345";
+      if (step < 30) std::ofstream(folder / "manifest.json") << "{}";
+    }
     writer->add_checkpoint({.step = 30, .path = "checkpoints/30", .bytes = 5, .complete = false});
     writer->flush();
     without = store.create_run(info("b"))->id();
@@ -222,6 +229,12 @@ TEST_F(HistoryStoreTest, Open_AfterWriterVanished_ListsAsInterruptedWithResumabl
   EXPECT_EQ(run.status, RunStatus::Interrupted);
   EXPECT_THAT(run.status_reason, HasSubstr("resumable at step 20"));
   EXPECT_EQ(run.last_checkpoint_step, 20);
+  const std::vector<CheckpointRow> checkpoints = store.checkpoints(id);
+  ASSERT_EQ(checkpoints.size(), 3u) << "what is there is listed, whatever the process had time to say";
+  EXPECT_EQ(checkpoints[0].step, 10);
+  EXPECT_EQ(checkpoints[1].path, "checkpoints/step-00000020");
+  EXPECT_EQ(checkpoints[1].bytes, 5);
+  EXPECT_NEAR(static_cast<double>(checkpoints[1].created_ms), static_cast<double>(wall_clock_ms()), 60'000);
   EXPECT_EQ(run.step, 30);
   EXPECT_TRUE(run.finished_ms);
   EXPECT_THAT(store.summary(without).status_reason, HasSubstr("before the first checkpoint"));
