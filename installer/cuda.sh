@@ -16,7 +16,7 @@ lathe_install_cuda() {
   local deps=$1 wheels=$1/wheels
   if [ -e "$deps/complete" ]; then return 0; fi
   lathe_install_packages python3 python3-venv || return 1
-  echo "Fetching CUDA 13 and cuDNN (about 1.5 GB) into $deps"
+  echo "Fetching CUDA 13 and cuDNN (1.1 GB, 2.1 GB unpacked) into $deps"
   rm -rf "$deps"
   mkdir -p "$deps"
   python3 -m venv "$deps/venv" &&

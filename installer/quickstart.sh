@@ -141,7 +141,8 @@ checkpoint=$(json_value last_checkpoint_step <<<"$shown")
 say "What it writes"
 "$lathe" generate "$run" --prompt "It is a truth" --tokens 120 --temperature 0.7 --seed 1
 say "Done"
-echo "Validation loss  $(json_value last_eval_loss <<<"$shown") nats a token (a model that knows nothing: 7.62, the logarithm of 2048)"
+LC_ALL=C printf 'Validation loss  %.4f nats a token (a model that knows nothing: 7.62, the logarithm of 2048)\n' \
+  "$(json_value last_eval_loss <<<"$shown")"
 echo "Checkpoint       $folder/checkpoints/$(printf 'step-%08d' "$checkpoint")"
 echo "History          $home/history.db and $folder/run.db"
 echo "Look further     $lathe runs show $run; $lathe generate $run --prompt \"She was\"; $lathe --help"
