@@ -25,6 +25,7 @@ def check(what, value, bound, good):
 
 def settings_of(path, changes):
     settings = json.load(open(path))
+    for section in ("model", "batch", "schedule", "optimizer"): settings.setdefault(section, {})
     for key, value in changes.items():
         section, name = key.split(".")
         settings.setdefault(section, {})[name] = value
@@ -80,7 +81,10 @@ def build(settings):
                          max_position_embeddings=m.get("context", 4096), rms_norm_eps=m.get("norm_eps", 1e-5), attention_dropout=0.0,
                          rope_theta=m.get("rope_theta", 10000.0), tie_word_embeddings=m.get("tied_embeddings", True), use_cache=False)
     config._attn_implementation = "sdpa"
-    return LlamaForCausalLM(config).cuda()
+    model = LlamaForCausalLM(config).cuda()
+    # Under autocast the residual stream is BF16 from the embedding on, as PyTorch users who train in BF16 have it.
+    model.model.embed_tokens.register_forward_hook(lambda module, args, y: y.bfloat16() if torch.is_autocast_enabled() else y)
+    return model
 
 
 def load(model, folder, name):
@@ -195,7 +199,7 @@ def main():
     p.add_argument("--tokens"); p.add_argument("--updates", type=int, default=300); p.add_argument("--picture"); p.add_argument("--curves")
     a = p.parse_args()
     scratch = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-    settings = json.load(open(a.preset))
+    settings = settings_of(a.preset, {})
     context, vocab = settings["model"].get("context", 4096), settings["model"].get("vocab", 32000)
     ids = np.fromfile(a.tokens, np.int32) if a.tokens else np.random.default_rng(1).integers(0, vocab, 16 * (context + 1), dtype=np.int32)
     # Windows overlap by one token: every token is a target once.
