@@ -217,7 +217,11 @@ std::unique_ptr<Database> open_database(const std::filesystem::path& file, Datab
     }
     return version;
   };
-  if (check() != current) {
+  // Read in one transaction: another process may be making the file at this very moment.
+  database->execute("BEGIN");
+  const int64_t found = check();
+  database->execute("COMMIT");
+  if (found != current) {
     if (!writes) {
       open_database(file, Database::Mode::Write, schema);
       return open_database(file, mode, schema);
