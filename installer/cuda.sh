@@ -45,3 +45,18 @@ lathe_arrange_cuda() {
   chmod +x "$deps"/cuda/bin/* "$deps"/cuda/nvvm/bin/* 2>/dev/null
   "$deps/cuda/bin/nvcc" --version >/dev/null || { echo "The fetched nvcc does not run." >&2; return 1; }
 }
+
+# The header-only frontend of cuDNN alone, for a machine that has a toolkit of its own: without it the backend builds
+# with Lathe's own attention kernels only. Returns 1, saying why, when it can't be fetched.
+lathe_install_cudnn_frontend() {
+  local deps=$1 wheels
+  [ -e "$deps/cudnn-frontend/include/cudnn_frontend.h" ] && return 0
+  lathe_install_packages python3 python3-venv || return 1
+  wheels=$(mktemp -d)
+  python3 -m venv "$wheels/venv" &&
+    "$wheels/venv/bin/pip" install -q --no-deps --only-binary :all: --target "$wheels/site" "nvidia-cudnn-frontend>=1.18,<2" ||
+    { echo "The cuDNN frontend could not be fetched; pip's message stands above." >&2; rm -rf "$wheels"; return 1; }
+  mkdir -p "$deps/cudnn-frontend"
+  cp -r "$(dirname "$(find "$wheels/site" -name cudnn_frontend.h -print -quit)")" "$deps/cudnn-frontend/include"
+  rm -rf "$wheels"
+}

@@ -11,6 +11,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source installer/packages.sh
+source installer/cuda.sh
 
 jobs=$(nproc)
 passed=0
@@ -68,6 +69,12 @@ install_packages() {
   lathe_install_packages "${lathe_packages_core[@]}" "${lathe_packages_workbench[@]}" "${lathe_packages_tests[@]}"
 }
 
+# With a CUDA toolkit on the machine, what the CUDA backend needs beside it. Without: said by the build.
+cuda_headers() {
+  command -v nvcc >/dev/null || { echo "No CUDA toolkit: the CUDA backend is not built, its tests don't run."; return 0; }
+  lathe_install_cudnn_frontend "$PWD/build/deps" || echo "WARNING: the cuDNN attention is left out of this build." >&2
+}
+
 # build PRESET
 build() { cmake --preset "$1" -DLATHE_TESTS=ON && cmake --build --preset "$1" -j "$jobs"; }
 
@@ -90,6 +97,7 @@ ctest_preset() {
 # --- The run -----------------------------------------------------------------------------------------------
 
 stage "packages" install_packages || finish
+stage "cuda headers" cuda_headers
 stage "build release" build release || finish
 if [ "$soak" -eq 1 ]; then
   stage "soak tests" ctest_preset soak release
