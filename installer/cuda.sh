@@ -5,10 +5,12 @@
 #   build/deps/cudnn           include/, lib/: where kernels/cuda/CMakeLists.txt looks
 #   build/deps/cudnn-frontend  include/: likewise
 
+# The version the attention was proven with; newer ones want NVRTC at link time.
+lathe_cudnn_frontend=nvidia-cudnn-frontend==1.18.0
 lathe_cuda_wheels=(
   "nvidia-cuda-nvcc>=13.0,<14" "nvidia-cuda-cccl>=13.0,<14" "nvidia-cuda-crt>=13.0,<14" "nvidia-nvvm>=13.0,<14"
   "nvidia-cuda-runtime>=13.0,<14" "nvidia-cuda-nvrtc>=13.0,<14" "nvidia-cublas>=13.0,<14"
-  "nvidia-cudnn-cu13>=9,<10" nvidia-cudnn-frontend
+  "nvidia-cudnn-cu13>=9.13,<10" "$lathe_cudnn_frontend"
 )
 
 # Fetches and unpacks the wheels unless they are there. Returns 1, saying why, when it can't.
@@ -54,7 +56,7 @@ lathe_install_cudnn_frontend() {
   lathe_install_packages python3 python3-venv || return 1
   wheels=$(mktemp -d)
   python3 -m venv "$wheels/venv" &&
-    "$wheels/venv/bin/pip" install -q --no-deps --only-binary :all: --target "$wheels/site" "nvidia-cudnn-frontend>=1.18,<2" ||
+    "$wheels/venv/bin/pip" install -q --no-deps --only-binary :all: --target "$wheels/site" "$lathe_cudnn_frontend" ||
     { echo "The cuDNN frontend could not be fetched; pip's message stands above." >&2; rm -rf "$wheels"; return 1; }
   mkdir -p "$deps/cudnn-frontend"
   cp -r "$(dirname "$(find "$wheels/site" -name cudnn_frontend.h -print -quit)")" "$deps/cudnn-frontend/include"
