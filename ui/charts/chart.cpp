@@ -56,7 +56,7 @@ Chart::Impl::Impl(Chart* owner, ChartInfo chart_info) : chart(owner), info(std::
   legend = new ChartLegend(chart);
   plot = new ChartPlot(chart);
   auto* layout = new QVBoxLayout(chart);
-  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setContentsMargins(2, 2, 2, 4);  // room for the card's border
   layout->setSpacing(0);
   layout->addLayout(header);
   layout->addWidget(legend);

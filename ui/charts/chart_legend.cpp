@@ -63,8 +63,12 @@ int FlowLayout::place(const QRect& rect, bool move) const {
 }
 
 ChartLegend::ChartLegend(QWidget* parent) : QWidget(parent) {
-  new FlowLayout(this);
+  new FlowLayout(this, 4);
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+  // Quiet until pointed at: what is shown or hidden says the swatch and the strike-out.
+  setStyleSheet(QStringLiteral(
+      "QToolButton { background: transparent; border: 1px solid transparent; padding: 1px 4px; }"
+      "QToolButton:hover, QToolButton:focus { border: 1px solid palette(mid); border-radius: 4px; }"));
 }
 
 void ChartLegend::set_items(const std::vector<Item>& items) {
@@ -92,6 +96,9 @@ void ChartLegend::set_items(const std::vector<Item>& items) {
     button->setAutoRaise(true);
     button->setCheckable(true);
     button->setChecked(!item.hidden);
+    QFont font = button->font();
+    font.setStrikeOut(item.hidden);
+    button->setFont(font);
     button->setAccessibleName(tr("Show %1").arg(item.name));
     button->setToolTip(tr("Show or hide %1").arg(item.name));
     connect(button, &QToolButton::toggled, this,

@@ -35,7 +35,7 @@ void Chart::Impl::restyle(ChartSeries& one) {
   one.smooth->setPen(QPen(one.style.color, 2, one.style.pen, Qt::RoundCap, Qt::RoundJoin));
   if (one.style.markers) {
     one.raw->setScatterStyle(
-        QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(colors.background, 1.2), QBrush(one.style.color), 8));
+        QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(colors.background, 1.2), QBrush(one.style.color), 8));
     one.raw->setPen(QPen(one.style.color, 1.5, one.style.pen));
     one.raw->setAntialiased(true);
   } else {
@@ -152,6 +152,8 @@ void Chart::Impl::fit_y() {
 }
 
 void Chart::Impl::paint() {
+  plot->xAxis->ticker()->setTickCount(std::clamp(plot->axisRect()->width() / 110, 2, 10));
+  plot->yAxis->ticker()->setTickCount(std::clamp(plot->axisRect()->height() / 36, 2, 8));
   decimate(std::max(1, plot->axisRect()->width()));
   fit_y();
   plot->setNotAntialiasedElements(plot->dragging() ? QCP::aeAll : QCP::aeNone);
@@ -207,12 +209,13 @@ QString Chart::summary() const {
     }
     const auto value = [&](double y) { return quantity_text(y, chart.info.quantity, chart.info.unit); };
     const auto place = [&](size_t i) { return quantity_text(data.x(i), chart.axis.quantity); };
-    QString sentence = tr("%1: %n point(s), %2 %3 to %4; last %5, lowest %6, highest %7.", nullptr,
-                          static_cast<int>(data.size()))
-                           .arg(one->style.name, chart.axis.label, place(0), place(data.size() - 1),
-                                value(data.y(data.size() - 1)), value(data.minimum()), value(data.maximum()));
+    QString sentence =
+        tr("%1: %2 points, %3 %4 to %5; last %6, lowest %7, highest %8.")
+            .arg(one->style.name, quantity_text(static_cast<double>(data.size()), Quantity::Count),
+                 chart.axis.label, place(0), place(data.size() - 1), value(data.y(data.size() - 1)),
+                 value(data.minimum()), value(data.maximum()));
     if (data.bad_count() > 0) {
-      sentence += tr(" %n point(s) with NaN or infinity.", nullptr, static_cast<int>(data.bad_count()));
+      sentence += tr(" Points with NaN or infinity: %1.").arg(data.bad_count());
     }
     sentences << sentence;
   }
@@ -237,12 +240,22 @@ class Chart::Impl::Dressed {
     impl_.crosshair->setVisible(false);
     impl_.decimate(std::max(1, static_cast<int>(size.width() * scale)));
     impl_.fit_y();
+    // Stroking a dense curve with a pen that scales to several pixels takes seconds; one device pixel fills a
+    // dense band just as well.
+    constexpr size_t dense = 400;
+    for (const auto& one : impl_.series) {
+      if (one->view.raw.x.size() <= dense) continue;
+      QPen pen = one->raw->pen();
+      pen.setCosmetic(true);
+      one->raw->setPen(pen);
+    }
   }
   ~Dressed() {
     QCustomPlot* plot = impl_.plot;
     plot->plotLayout()->remove(plot->plotLayout()->element(0, 0));
     plot->plotLayout()->simplify();
     plot->xAxis->setLabel({});
+    for (const auto& one : impl_.series) impl_.restyle(*one);
     plot->legend->setVisible(false);
     impl_.crosshair->setVisible(true);
     impl_.changed();

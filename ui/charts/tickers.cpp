@@ -10,23 +10,23 @@ namespace {
 
 constexpr double kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute, kDay = 24 * kHour;
 
-// 1, 2 or 5 times a power of ten that divides `span` into about five.
-double decimal_step(double span) {
-  const double rough = span / 5;
+// 1, 2 or 5 times a power of ten that divides `span` into about `count`.
+double decimal_step(double span, int count) {
+  const double rough = span / count;
   const double power = std::pow(10, std::floor(std::log10(rough)));
   const double lead = rough / power;
   return power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
 }
 
-double time_step(double span_ms) {
+double time_step(double span_ms, int count) {
   static constexpr std::array steps = {kSecond, 2 * kSecond, 5 * kSecond, 10 * kSecond, 30 * kSecond,
                                        kMinute, 2 * kMinute, 5 * kMinute, 10 * kMinute, 30 * kMinute,
                                        kHour,   2 * kHour,   3 * kHour,   6 * kHour,    12 * kHour,
                                        kDay,    2 * kDay,    7 * kDay,    14 * kDay};
-  const double rough = span_ms / 5;
-  if (rough < kSecond) return decimal_step(span_ms);
+  const double rough = span_ms / count;
+  if (rough < kSecond) return decimal_step(span_ms, count);
   const auto found = std::ranges::lower_bound(steps, rough);
-  return found == steps.end() ? kDay * decimal_step(span_ms / kDay) : *found;
+  return found == steps.end() ? kDay * decimal_step(span_ms / kDay, count) : *found;
 }
 
 double byte_unit(double magnitude) {
@@ -56,18 +56,16 @@ double QuantityTicker::getTickStep(const QCPRange& range) {
   switch (quantity_) {
     case Quantity::Bytes: {
       const double unit = byte_unit(std::max(std::abs(range.lower), std::abs(range.upper)));
-      step_ = unit * decimal_step(span / unit);
+      step_ = unit * decimal_step(span / unit, tickCount());
       break;
     }
     case Quantity::Milliseconds:
     case Quantity::WallTime:
-      step_ = time_step(span);
+      step_ = time_step(span, tickCount());
       break;
     case Quantity::Count:
-      step_ = decimal_step(span);
-      break;
     case Quantity::Plain:
-      step_ = decimal_step(span);
+      step_ = decimal_step(span, tickCount());
       break;
   }
   return step_;
@@ -116,7 +114,7 @@ QVector<double> LogTicker::createTickVector(double, const QCPRange& range) {
   if (range.lower <= 0) return ticks;
   const double decades = std::log10(range.upper / range.lower);
   if (decades < 0.7) {  // nearly linear: round steps read best
-    const double step = decimal_step(range.size());
+    const double step = decimal_step(range.size(), tickCount());
     for (double tick = std::ceil(range.lower / step) * step; tick <= range.upper; tick += step) ticks << tick;
     return ticks;
   }

@@ -108,9 +108,8 @@ QString OutcomesModel::text(const RunOutcome& run, int column) const {
     case TokensPerSecond:
       return run.tokens_per_s_median ? quantity_text(*run.tokens_per_s_median, Quantity::Count) : none;
     case Spread:
-      return run.tokens_per_s_spread
-                 ? QStringLiteral("± ") + quantity_text(*run.tokens_per_s_spread / 2, Quantity::Count)
-                 : none;
+      return run.tokens_per_s_spread ? QStringLiteral("± ") + number_text(*run.tokens_per_s_spread / 2, 0)
+                                     : none;
     case Speedup:
       if (is_base || !run.tokens_per_s_median || !base.tokens_per_s_median || *base.tokens_per_s_median <= 0)
         return none;
@@ -120,7 +119,10 @@ QString OutcomesModel::text(const RunOutcome& run, int column) const {
     case MemoryDelta: {
       if (is_base || !run.peak_memory_bytes || !base.peak_memory_bytes) return none;
       const int64_t delta = *run.peak_memory_bytes - *base.peak_memory_bytes;
-      return (delta < 0 ? QStringLiteral("−") : QStringLiteral("+")) + bytes_text(std::abs(delta));
+      const QString sign = delta < 0   ? QStringLiteral("−")
+                           : delta > 0 ? QStringLiteral("+")
+                                       : QStringLiteral("±");
+      return sign + bytes_text(std::abs(delta));
     }
     case Loss:
       return optional_text(run.loss_at_equal_tokens, 4);

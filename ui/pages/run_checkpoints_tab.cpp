@@ -137,7 +137,7 @@ void RunCheckpointsTab::verify() {
       },
       [this](int files) {
         set_style_property(verdict_, "role", QStringLiteral("good"));
-        verdict_->setText(tr("All %n file(s) are as they were written.", nullptr, files));
+        verdict_->setText(tr("All %1 files are as they were written.").arg(files));
         show_state();
       },
       [this](const Error& error) {

@@ -1,12 +1,13 @@
 #include "ui/pages/run_numbers.h"
 
 #include <QHBoxLayout>
-#include <QProgressBar>
+#include <QPainter>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 
 #include "core/platform/process.h"
+#include "ui/app_context.h"
 #include "ui/charts/chart_types.h"
 #include "ui/models/run_text.h"
 #include "ui/text.h"
@@ -30,7 +31,28 @@ std::optional<int64_t> last_update_of(const RunDetails& run) {
 
 }  // namespace
 
-RunNumbers::RunNumbers(AppContext&, QWidget* parent) : QWidget(parent) {
+ThinBar::ThinBar(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
+  setFixedHeight(4);
+  setAccessibleName(tr("Progress inside the update"));
+}
+
+void ThinBar::set_fraction(double fraction) {
+  fraction_ = std::clamp(fraction, 0.0, 1.0);
+  setAccessibleDescription(percent_text(fraction_));
+  update();
+}
+
+void ThinBar::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme_.colors().border);
+  painter.drawRoundedRect(rect(), 2, 2);
+  painter.setBrush(theme_.colors().accent);
+  painter.drawRoundedRect(QRectF(0, 0, width() * fraction_, height()), 2, 2);
+}
+
+RunNumbers::RunNumbers(AppContext& context, QWidget* parent) : QWidget(parent) {
   auto* tiles = new QHBoxLayout;
   tiles->setSpacing(Theme::grid);
   auto* layout = new QVBoxLayout(this);
@@ -47,15 +69,12 @@ RunNumbers::RunNumbers(AppContext&, QWidget* parent) : QWidget(parent) {
   time_ = add_tile(tr("Time left"), tr("From the pace of this session after its warm-up"));
   memory_ = add_tile(tr("Memory"), to_qt(lathe::metric("memory_process").definition));
 
-  progress_ = new QProgressBar(this);
-  progress_->setTextVisible(false);
-  progress_->setFixedHeight(6);
-  progress_->setAccessibleName(tr("Progress inside the update"));
+  progress_ = new ThinBar(context.theme, this);
   phase_ = make_muted({}, this);
   phase_->setWordWrap(false);
   auto* line = new QHBoxLayout;
   line->setSpacing(Theme::grid);
-  line->addWidget(progress_, 1);
+  line->addWidget(progress_, 1, Qt::AlignVCenter);
   line->addWidget(phase_);
   layout->addLayout(line);
   clear();
@@ -142,10 +161,10 @@ void RunNumbers::show_numbers() {
             : tr("%1 tokens").arg(quantity_text(static_cast<double>(run.tokens), Quantity::Count)));
 
   const std::optional<double> loss = last_loss_ ? last_loss_ : run.last_loss;
-  QStringList losses;
-  if (run.last_eval_loss) losses << tr("validation %1").arg(optional_text(run.last_eval_loss, 3));
-  if (run.best_loss) losses << tr("best %1").arg(optional_text(run.best_loss, 3));
-  set(loss_, optional_text(loss, 4), losses.join(QStringLiteral(" · ")));
+  set(loss_, optional_text(loss, 4),
+      run.last_eval_loss ? tr("validation %1").arg(optional_text(run.last_eval_loss, 4))
+      : run.best_loss    ? tr("best %1").arg(optional_text(run.best_loss, 4))
+                         : QString());
   set_style_property(loss_.value, "role", loss && !std::isfinite(*loss) ? QStringLiteral("bad") : QString());
 
   QStringList speeds;
@@ -186,8 +205,7 @@ void RunNumbers::show_progress() {
   phase_->setVisible(active);
   if (!active) return;
   const int64_t micro_steps = std::max<int64_t>(1, live_->micro_steps);
-  progress_->setRange(0, static_cast<int>(micro_steps));
-  progress_->setValue(static_cast<int>(std::clamp<int64_t>(live_->micro_step, 0, micro_steps)));
+  progress_->set_fraction(static_cast<double>(live_->micro_step) / static_cast<double>(micro_steps));
   QString text = tr("micro-step %1 of %2").arg(live_->micro_step).arg(live_->micro_steps);
   if (!live_->phase.empty() && live_->phase != "micro-step")
     text += QStringLiteral(" · ") + to_qt(live_->phase);

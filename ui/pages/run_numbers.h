@@ -8,11 +8,25 @@
 
 #include "ui/models/run_feed.h"
 
-class QProgressBar;
-
 namespace lathe::ui {
 
 struct AppContext;
+class Theme;
+
+// A line that fills up; thinner than any style draws a progress bar.
+class ThinBar : public QWidget {
+  Q_OBJECT
+ public:
+  explicit ThinBar(const Theme& theme, QWidget* parent = nullptr);
+  void set_fraction(double fraction);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  const Theme& theme_;
+  double fraction_ = 0;
+};
 
 class RunNumbers : public QWidget {
   Q_OBJECT
@@ -36,7 +50,7 @@ class RunNumbers : public QWidget {
   void show_progress();
 
   Tile step_, loss_, speed_, time_, memory_;
-  QProgressBar* progress_;
+  ThinBar* progress_;
   QLabel* phase_;
   std::optional<RunDetails> details_;
   std::optional<LiveState> live_;

@@ -15,6 +15,7 @@ inline QTableView* make_table(const QString& name, QWidget* parent) {
   view->setSelectionMode(QAbstractItemView::ExtendedSelection);
   view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   view->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+  view->setStyleSheet(QStringLiteral("QTableView::item { padding-left: 6px; padding-right: 6px; }"));
   view->setWordWrap(false);
   view->setTabKeyNavigation(false);
   view->verticalHeader()->hide();

@@ -92,10 +92,10 @@ void RunsPage::delete_selected() {
   const QStringList ids = selected();
   const ListedRun* first = current();
   if (first == nullptr) return;
-  QMessageBox box(QMessageBox::Warning, tr("Delete"),
-                  ids.size() == 1 ? tr("Delete %1?").arg(to_qt(first->name))
-                                  : tr("Delete %n runs?", nullptr, static_cast<int>(ids.size())),
-                  QMessageBox::NoButton, this);
+  QMessageBox box(
+      QMessageBox::Warning, tr("Delete"),
+      ids.size() == 1 ? tr("Delete %1?").arg(to_qt(first->name)) : tr("Delete %1 runs?").arg(ids.size()),
+      QMessageBox::NoButton, this);
   box.setInformativeText(tr("Its numbers, log and samples are gone then. Checkpoints can stay on the disk, "
                             "in runs/%1/checkpoints of the "
                             "home folder; Archive only takes it out of sight.")

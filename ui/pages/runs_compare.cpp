@@ -3,7 +3,6 @@
 #include <QJsonDocument>
 #include <QLabel>
 #include <QMenu>
-#include <QStackedWidget>
 #include <QTabWidget>
 #include <QTimer>
 #include <QVBoxLayout>
@@ -65,17 +64,9 @@ RunsCompare::RunsCompare(AppContext& context, QWidget* parent) : QWidget(parent)
   tabs_->addTab(board_, tr("Curves"));
   tabs_->addTab(outcomes_tab, tr("Outcomes"));
   tabs_->addTab(settings_view_, tr("Settings that differ"));
-  auto* hint =
-      make_muted(tr("Tick a run to see its curves here; tick up to ten to lay them over one another. "
-                    "Double click opens a run."),
-                 this);
-  hint->setAlignment(Qt::AlignCenter);
-  stack_ = new QStackedWidget(this);
-  stack_->addWidget(hint);
-  stack_->addWidget(tabs_);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(stack_);
+  layout->addWidget(tabs_);
 
   refresh_ = new QTimer(this);
   refresh_->setInterval(kRefreshMs);
@@ -112,7 +103,6 @@ void RunsCompare::set_runs(const std::vector<ListedRun>& runs) {
   const bool trained = std::ranges::any_of(runs_, [](const ListedRun& run) { return is_active(run.status); });
   runs_ = runs;
   const bool trains = std::ranges::any_of(runs_, [](const ListedRun& run) { return is_active(run.status); });
-  stack_->setCurrentIndex(runs_.empty() ? 0 : 1);
   trains ? refresh_->start() : refresh_->stop();
   if (ids() == before) {
     if (trained && !trains) compare();  // the last of it
@@ -175,7 +165,9 @@ void RunsCompare::apply(const QString& run, const RunDelta& delta) {
 }
 
 void RunsCompare::restyle() {
+  bool first = true;
   for (Chart* chart : board_->charts()) {
+    chart->set_legend_visible(std::exchange(first, false));  // it holds for all of them
     const MetricInfo& info = lathe::metric(to_std(chart->info().key));
     for (const QString& key : chart->series_keys()) {
       const QString id = key.section(QLatin1Char('/'), 0, 0);

@@ -14,7 +14,6 @@
 #include "ui/models/run_feed.h"
 
 class QLabel;
-class QStackedWidget;
 class QTabWidget;
 class QTableView;
 class QTimer;
@@ -55,7 +54,6 @@ class RunsCompare : public QWidget {
   RunColors colors_;
   std::vector<ListedRun> runs_;
   QString baseline_;
-  QStackedWidget* stack_;
   QTabWidget* tabs_;
   ChartBoard* board_;
   QTableView *outcomes_view_, *settings_view_;

@@ -16,6 +16,16 @@ class SparklineDelegate : public QStyledItemDelegate {
   const Theme& theme_;
 };
 
+// The tick of a run: Fusion's own box can't be seen on a dark surface.
+class TickDelegate : public QStyledItemDelegate {
+ public:
+  TickDelegate(const Theme& theme, QObject* parent) : QStyledItemDelegate(parent), theme_(theme) {}
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+
+ private:
+  const Theme& theme_;
+};
+
 class StatusDelegate : public QStyledItemDelegate {
  public:
   StatusDelegate(const Theme& theme, QObject* parent) : QStyledItemDelegate(parent), theme_(theme) {}

@@ -263,7 +263,7 @@ void RunsImportDialog::check_mapping() {
                                      QStringLiteral("active")})
                             .contains(target);
   }
-  QString text = tr("%n row(s)", nullptr, static_cast<int>(table_->rows));
+  QString text = tr("%1 rows").arg(count_text(table_->rows));
   if (table_->skipped > 0) {
     text +=
         tr("; %1 lines are no rows, first %2").arg(count_text(table_->skipped), to_qt(table_->first_skipped));

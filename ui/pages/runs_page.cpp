@@ -102,11 +102,11 @@ void RunsPage::build() {
   view_->setSortingEnabled(true);
   view_->setEditTriggers(QAbstractItemView::EditKeyPressed);
   view_->setContextMenuPolicy(Qt::CustomContextMenu);
+  view_->setItemDelegateForColumn(RunsModel::Name, new TickDelegate(context().theme, view_));
   view_->setItemDelegateForColumn(RunsModel::Curve, new SparklineDelegate(context().theme, view_));
   view_->setItemDelegateForColumn(RunsModel::Status, new StatusDelegate(context().theme, view_));
   QHeaderView* header = view_->horizontalHeader();
   header->setSectionsMovable(true);
-  header->setStretchLastSection(false);
   for (int column = 0; column < RunsModel::ColumnCount; ++column) {
     header->resizeSection(column, default_width(column));
     header->setSectionHidden(column, std::ranges::find(kShownColumns, column) == kShownColumns.end());
@@ -126,8 +126,13 @@ void RunsPage::build() {
   splitter_->setStretchFactor(0, 2);
   splitter_->setStretchFactor(1, 3);
   splitter_->setChildrenCollapsible(false);
+  splitter_->setSizes({240, 420});
   const QByteArray sizes = context().preferences.value(kSplitterKey).toByteArray();
   if (!sizes.isEmpty()) splitter_->restoreState(sizes);
+  hint_ =
+      make_muted(tr("Tick a run to see its curves; tick up to ten to lay them over one another. Double click "
+                    "opens a run."),
+                 this);
 
   auto* empty =
       new EmptyState(context().theme, QStringLiteral("runs"), tr("No runs yet"),
@@ -146,6 +151,7 @@ void RunsPage::build() {
   layout->setSpacing(Theme::grid);
   layout->addLayout(line);
   layout->addWidget(stack_, 1);
+  layout->addWidget(hint_);
 
   connect(view_, &QAbstractItemView::doubleClicked, this, &RunsPage::open_current);
   connect(view_, &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {
@@ -315,7 +321,10 @@ const ListedRun* RunsPage::current() const {
 void RunsPage::show_state() {
   const int all = model_->rowCount(), shown = filter_->rowCount();
   stack_->setCurrentIndex(all == 0 ? 1 : 0);
-  count_->setText(shown == all ? tr("%n run(s)", nullptr, all) : tr("%1 of %2").arg(shown).arg(all));
+  compare_->setVisible(!model_->ticked().isEmpty());
+  hint_->setVisible(all > 0 && model_->ticked().isEmpty());
+  count_->setText(shown == all ? all == 1 ? tr("1 run") : tr("%1 runs").arg(all)
+                               : tr("%1 of %2").arg(shown).arg(all));
   const ListedRun* run = current();
   const bool one = selected().size() == 1;
   const bool idle = run != nullptr && !is_active(run->status);

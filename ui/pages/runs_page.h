@@ -71,7 +71,7 @@ class RunsPage : public Page {
   RunsFilter* filter_ = nullptr;
   QTableView* view_ = nullptr;
   QLineEdit* search_ = nullptr;
-  QLabel* count_ = nullptr;
+  QLabel *count_ = nullptr, *hint_ = nullptr;
   QStackedWidget* stack_ = nullptr;
   QSplitter* splitter_ = nullptr;
   RunsCompare* compare_ = nullptr;
