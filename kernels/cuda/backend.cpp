@@ -9,6 +9,12 @@ namespace lathe::cuda {
 
 namespace {
 
+std::string library_version(int64_t version) {  // 91900 -> "9.19.0"; 0 -> "none"
+  if (version == 0) return "none";
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
 std::string version_text(int version) {  // 13000 -> "13.0"
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -85,8 +91,8 @@ CudaBackend::CudaBackend(int ordinal) : device_(std::make_shared<Device>()) {
   const std::string driver_version = d.nvml->driver_version();
   d.info.versions = {{"driver", driver_version.empty() ? "CUDA " + version_text(driver) : driver_version},
                      {"cuda", version_text(runtime)},
-                     {"cublaslt", std::to_string(cublasLtGetVersion())},
-                     {"cudnn", std::to_string(cudnn_version())}};
+                     {"cublaslt", library_version(static_cast<int64_t>(cublasLtGetVersion()))},
+                     {"cudnn", library_version(cudnn_version())}};
   d.gemm = std::make_unique<GemmLibrary>();
   d.sdpa = std::make_unique<SdpaLibrary>(architecture);
 }

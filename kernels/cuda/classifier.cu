@@ -57,7 +57,8 @@ __device__ inline Softmax block_merge(Softmax x, Softmax* scratch) {
     x = merge<T>(x, {__shfl_xor_sync(0xffffffffu, x.max, mask), __shfl_xor_sync(0xffffffffu, x.sum, mask)});
   if ((threadIdx.x & 31) == 0) scratch[threadIdx.x >> 5] = x;
   __syncthreads();
-  x = scratch[threadIdx.x & 31];
+  const int lane = threadIdx.x & 31;
+  x = lane < static_cast<int>(blockDim.x >> 5) ? scratch[lane] : Softmax{-INFINITY, 0.0f};
 #pragma unroll
   for (int mask = 16; mask > 0; mask >>= 1)
     x = merge<T>(x, {__shfl_xor_sync(0xffffffffu, x.max, mask), __shfl_xor_sync(0xffffffffu, x.sum, mask)});
@@ -107,9 +108,9 @@ __device__ inline Vec<T, N> gradient_vector(const Vec<T, N>& in, int column, int
 }
 
 template <class T, int N>
-__device__ inline void clear_row(T* z, int vectors) {
+__device__ inline void clear_row(T* z, int vectors, int threads) {
   const float zeros[N] = {};
-  for (int i = threadIdx.x; i < vectors; i += kThreads)
+  for (int i = threadIdx.x; i < vectors; i += threads)
     store_vec(z + static_cast<int64_t>(i) * N, narrow<T>(zeros));
 }
 
@@ -136,7 +137,7 @@ __device__ inline void uncounted_row(float* losses, float* z_losses, int64_t row
 
 // One block a row.
 template <class T, int N, bool HELD>
-__global__ void __launch_bounds__(kThreads, HELD ? 2 : 1)
+__global__ void __launch_bounds__(kThreads)
     classifier_kernel(T* logits, const int* targets, const float* scalars, float* losses, float* z_losses,
                       Call c) {
   await_predecessor();
@@ -147,7 +148,7 @@ __global__ void __launch_bounds__(kThreads, HELD ? 2 : 1)
   const int vectors = c.columns / N;
   if (target < 0) {
     uncounted_row(losses, z_losses, row);
-    if (c.backward) clear_row<T, N>(z, vectors);
+    if (c.backward) clear_row<T, N>(z, vectors, kThreads);
     return;
   }
   Vec<T, N> held[HELD ? kHeld : 1];
@@ -190,56 +191,51 @@ __global__ void __launch_bounds__(kThreads, HELD ? 2 : 1)
   }
 }
 
-// Every block walks rows; `stages` rows of shared memory, of which each thread copies and reads only its own
-// vectors.
+constexpr int kStagedThreads = 512;
+
+// Every block walks rows; each thread copies and reads only its own vectors of the row in shared memory.
 template <class T, int N>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStagedThreads, 3)
     classifier_staged_kernel(T* logits, const int* targets, const float* scalars, float* losses,
-                             float* z_losses, Call c, int64_t rows, int stages) {
-  await_predecessor();
+                             float* z_losses, Call c, int64_t rows) {
   static_assert(sizeof(Vec<T, N>) == 16);
+  await_predecessor();
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ Softmax scratch[2][32];
+  Vec<T, N>* const held = reinterpret_cast<Vec<T, N>*>(shared);
   const int vectors = c.columns / N;
-  const auto stage_at = [&](int stage) { return reinterpret_cast<Vec<T, N>*>(shared) + stage * vectors; };
-  const auto fetch = [&](int stage, int64_t row) {
-    if (row < rows) {
-      const T* z = logits + row * c.row_stride;
-      for (int i = threadIdx.x; i < vectors; i += kThreads)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                         static_cast<uint32_t>(__cvta_generic_to_shared(stage_at(stage) + i))),
-                     "l"(z + static_cast<int64_t>(i) * N));
-    }
-    asm volatile("cp.async.commit_group;" ::);
+  const auto fetch = [&](int i, int64_t row) {
+    if (row >= rows) return;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                     static_cast<uint32_t>(__cvta_generic_to_shared(held + i))),
+                 "l"(logits + row * c.row_stride + static_cast<int64_t>(i) * N)
+                 : "memory");
   };
-  int stage = 0, turn = 0;
-  for (int s = 0; s < stages - 1; ++s) fetch(s, blockIdx.x + static_cast<int64_t>(s) * gridDim.x);
+  int turn = 0;
+  for (int i = threadIdx.x; i < vectors; i += kStagedThreads) fetch(i, blockIdx.x);
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x, turn ^= 1) {
-    const int last = stage == 0 ? stages - 1 : stage - 1;
-    fetch(last, row + static_cast<int64_t>(stages - 1) * gridDim.x);
-    if (stages == 3) {
-      asm volatile("cp.async.wait_group 2;" ::: "memory");
-    } else {
-      asm volatile("cp.async.wait_group 1;" ::: "memory");
-    }
-    const Vec<T, N>* held = stage_at(stage);
-    stage = stage + 1 == stages ? 0 : stage + 1;
+    const int64_t next = row + gridDim.x;
     T* z = logits + row * c.row_stride;
     const int target = targets[row];
+    const float target_logit = threadIdx.x == 0 && target >= 0 ? to_float(z[target]) : 0.0f;
+    asm volatile("cp.async.wait_all;" ::: "memory");
     if (target < 0) {
       uncounted_row(losses, z_losses, row);
-      if (c.backward) clear_row<T, N>(z, vectors);
+      if (c.backward) clear_row<T, N>(z, vectors, kStagedThreads);
+      for (int i = threadIdx.x; i < vectors; i += kStagedThreads) fetch(i, next);
       continue;
     }
-    const float target_logit = threadIdx.x == 0 ? to_float(z[target]) : 0.0f;
     Softmax total{-INFINITY, 0.0f};
-    for (int i = threadIdx.x; i < vectors; i += kThreads) add_vector(held[i], i * N, c.valid, total);
+    for (int i = threadIdx.x; i < vectors; i += kStagedThreads) add_vector(held[i], i * N, c.valid, total);
     total = block_merge<T>(total, scratch[turn]);
     const Outcome o = finish_row<T>(total, target_logit, scalars, losses, z_losses, row, c.z_loss);
-    if (!c.backward) continue;
-    for (int i = threadIdx.x; i < vectors; i += kThreads)
-      store_vec(z + static_cast<int64_t>(i) * N,
-                gradient_vector(held[i], i * N, c.valid, target, o.shift, o.softmax_scale, o.inv_valid));
+    for (int i = threadIdx.x; i < vectors; i += kStagedThreads) {
+      const Vec<T, N> in = held[i];
+      fetch(i, next);
+      if (c.backward)
+        store_vec(z + static_cast<int64_t>(i) * N,
+                  gradient_vector(in, i * N, c.valid, target, o.shift, o.softmax_scale, o.inv_valid));
+    }
   }
 }
 
@@ -280,22 +276,20 @@ Launch bind_n(const Binding& b) {
     check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
           "reading the size of shared memory");
     const int row_bytes = call.columns * static_cast<int>(sizeof(T));
-    const int stages = std::min(3, (most_shared - 1024) / row_bytes);
-    if (stages >= 2) {
-      const int shared = stages * row_bytes;
-      check(cudaFuncSetAttribute(classifier_staged_kernel<T, N>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 shared),
+    if (row_bytes + 1024 <= most_shared) {
+      const auto kernel = classifier_staged_kernel<T, N>;
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, row_bytes),
             "reserving shared memory for the classifier");
       int each = 0;
-      check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, classifier_staged_kernel<T, N>, kThreads,
-                                                          static_cast<size_t>(shared)),
+      check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kStagedThreads,
+                                                          static_cast<size_t>(row_bytes)),
             "reading the classifier's occupancy");
       const int64_t rows = b.rows(S::Logits);
       const unsigned resident =
           grid_size(b, std::min<int64_t>(rows, static_cast<int64_t>(each) * b.multiprocessors()));
       return [=](cudaStream_t stream) {
-        launch_kernel("classifier loss", classifier_staged_kernel<T, N>, resident, kThreads, shared, stream,
-                      logits, targets, scalars, losses, z_losses, call, rows, stages);
+        launch_kernel("classifier loss", kernel, resident, kStagedThreads, static_cast<size_t>(row_bytes),
+                      stream, logits, targets, scalars, losses, z_losses, call, rows);
       };
     }
   }

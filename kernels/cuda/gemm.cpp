@@ -177,6 +177,44 @@ std::vector<GemmOperands> rotation(const GemmProblem& p, const TimingArena& aren
   return sets;
 }
 
+// Index of the fastest candidate. After a cold round that drops the slow ones, the rest take turns in bursts
+// of many milliseconds without a pause: a chip at its power limit favours other kernels than a rested one,
+// and training is the former.
+template <class Run>
+size_t fastest(const std::vector<cublasLtMatmulAlgo_t>& choices, const std::vector<GemmOperands>& sets,
+               const TimingArena& arena, cudaStream_t stream, Run&& run) {
+  if (choices.size() < 2 || sets.empty()) return 0;
+  fill_random(arena.memory, arena.bytes / 4 * 4, 1, stream);
+  const EventHandle begin = make_event(true), end = make_event(true);
+  size_t turn = 0;
+  constexpr float kNever = 1e30f;
+  const auto milliseconds = [&](size_t candidate, int calls) {  // of one call
+    check(cudaEventRecord(begin.get(), stream), "timing a matrix product");
+    bool runs = true;
+    for (int call = 0; call < calls && runs; ++call)
+      runs = run(choices[candidate], sets[turn++ % sets.size()]);
+    check(cudaEventRecord(end.get(), stream), "timing a matrix product");
+    check(cudaEventSynchronize(end.get()), "timing a matrix product");
+    float elapsed = 0;
+    check(cudaEventElapsedTime(&elapsed, begin.get(), end.get()), "timing a matrix product");
+    return runs ? elapsed / static_cast<float>(calls) : kNever;
+  };
+  std::vector<float> cold(choices.size());
+  for (size_t i = 0; i < choices.size(); ++i) milliseconds(i, 1);  // loads the kernels
+  for (size_t i = 0; i < choices.size(); ++i) cold[i] = std::min(milliseconds(i, 4), milliseconds(i, 4));
+  const float best_cold = *std::min_element(cold.begin(), cold.end());
+  if (best_cold == kNever) return 0;
+  constexpr int kRounds = 2;
+  constexpr float kBurst = 12, kMargin = 1.1f;
+  const int calls = std::clamp(static_cast<int>(kBurst / best_cold), 4, 500);
+  std::vector<float> hot(choices.size(), kNever);
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < choices.size(); ++i)
+      if (cold[i] <= kMargin * best_cold) hot[i] = std::min(hot[i], milliseconds(i, calls));
+  }
+  return static_cast<size_t>(std::min_element(hot.begin(), hot.end()) - hot.begin());
+}
+
 }  // namespace
 
 std::string GemmProblem::key() const {
@@ -271,30 +309,11 @@ Launch GemmLibrary::prepare(const GemmOp& gemm, KernelSelection& selection, cons
   if (!known || !decode(*known, algorithm) || !runs(algorithm)) {
     const std::vector<cublasLtMatmulAlgo_t> choices = candidates(handle_.get(), gemm.problem, *described);
     const std::vector<GemmOperands> sets = rotation(gemm.problem, arena);
-    std::vector<float> best(choices.size(), 1e30f);
-    if (choices.size() > 1 && !sets.empty()) {
-      fill_random(arena.memory, arena.bytes / 4 * 4, 1, stream);
-      const EventHandle begin = make_event(true), end = make_event(true);
-      constexpr int kRounds = 4, kCalls = 6;
-      size_t turn = 0;
-      for (int round = 0; round < kRounds;
-           ++round) {  // candidates take turns, so that clocks drift alike for all
-        for (size_t i = 0; i < choices.size(); ++i) {
-          check(cudaEventRecord(begin.get(), stream), "timing a matrix product");
-          cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-          for (int call = 0; call < kCalls && status == CUBLAS_STATUS_SUCCESS; ++call)
-            status = matmul(handle_.get(), *described, choices[i], sets[turn++ % sets.size()],
-                            workspace_bytes, stream);
-          check(cudaEventRecord(end.get(), stream), "timing a matrix product");
-          check(cudaEventSynchronize(end.get()), "timing a matrix product");
-          float milliseconds = 0;
-          check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "timing a matrix product");
-          if (status == CUBLAS_STATUS_SUCCESS && round > 0)
-            best[i] = std::min(best[i], milliseconds / kCalls);
-        }
-      }
-    }
-    algorithm = choices[static_cast<size_t>(std::min_element(best.begin(), best.end()) - best.begin())];
+    algorithm = choices[fastest(
+        choices, sets, arena, stream, [&](const cublasLtMatmulAlgo_t& candidate, const GemmOperands& on) {
+          return matmul(handle_.get(), *described, candidate, on, workspace_bytes, stream) ==
+                 CUBLAS_STATUS_SUCCESS;
+        })];
     selection.choose(key, encode(algorithm));
   }
   cublasLtHandle_t handle = handle_.get();

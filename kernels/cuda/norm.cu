@@ -1,5 +1,7 @@
 // RMSNorm: rstd = 1/sqrt(mean(x²) + eps), y = x · rstd · w. Up to 2048 columns a warp owns a row and needs no
 // barrier; beyond, a block does.
+#include <algorithm>
+
 #include "kernels/cuda/norm_rows.cuh"
 
 namespace lathe::cuda {
@@ -7,41 +9,57 @@ namespace lathe::cuda {
 namespace {
 
 constexpr int kWarpVectors = 8;  // a lane's share of a row that a warp owns
-constexpr int kWarpThreads = 128;
+constexpr int kWarpThreads = 256;
+
+template <class T, int N>
+__device__ inline void load_row(const T* x, int columns, Vec<T, N> (&in)[kWarpVectors]) {
+#pragma unroll
+  for (int v = 0; v < kWarpVectors; ++v) {
+    const int column = (v * 32 + static_cast<int>(threadIdx.x & 31)) * N;
+    if (column < columns) in[v] = load_vec<N>(x + column);
+  }
+}
 
 template <class T, int N>
 __global__ void __launch_bounds__(kWarpThreads)
     rms_norm_warp_kernel(const T* x, const float* weight, T* y, float* rstd_out, NormRows rows, float eps) {
   await_predecessor();
   const int lane = threadIdx.x & 31;
-  const int64_t row = static_cast<int64_t>(blockIdx.x) * (kWarpThreads / 32) + (threadIdx.x >> 5);
+  const int64_t warps = static_cast<int64_t>(gridDim.x) * (kWarpThreads / 32);
+  int64_t row = static_cast<int64_t>(blockIdx.x) * (kWarpThreads / 32) + (threadIdx.x >> 5);
   if (row >= rows.count) return;
-  Vec<T, N> in[kWarpVectors];
+  Vec<T, N> in[kWarpVectors], next[kWarpVectors];
+  load_row(x + row * rows.x, rows.columns, in);
+  float w[kWarpVectors][N];
 #pragma unroll
   for (int v = 0; v < kWarpVectors; ++v) {
     const int column = (v * 32 + lane) * N;
-    if (column < rows.columns) in[v] = load_vec<N>(x + row * rows.x + column);
+    if (column < rows.columns) load_wide<N>(weight + column, w[v]);
   }
-  float squares = 0;
+  for (; row < rows.count; row += warps) {
+    if (row + warps < rows.count) load_row(x + (row + warps) * rows.x, rows.columns, next);
+    float squares = 0;
 #pragma unroll
-  for (int v = 0; v < kWarpVectors; ++v) {
-    if ((v * 32 + lane) * N >= rows.columns) continue;
-    float wide[N];
-    widen(in[v], wide);
+    for (int v = 0; v < kWarpVectors; ++v) {
+      if ((v * 32 + lane) * N >= rows.columns) continue;
+      float wide[N];
+      widen(in[v], wide);
 #pragma unroll
-    for (int i = 0; i < N; ++i) squares += wide[i] * wide[i];
+      for (int i = 0; i < N; ++i) squares += wide[i] * wide[i];
+    }
+    const float rstd = 1.0f / sqrtf(warp_sum(squares) / static_cast<float>(rows.columns) + eps);
+#pragma unroll
+    for (int v = 0; v < kWarpVectors; ++v) {
+      const int column = (v * 32 + lane) * N;
+      if (column >= rows.columns) continue;
+      float wide[N];
+      widen(in[v], wide);
+      store_vec(y + row * rows.y + column, normalised<T>(wide, rstd, w[v]));
+    }
+    if (rstd_out != nullptr && lane == 0) rstd_out[row] = rstd;
+#pragma unroll
+    for (int v = 0; v < kWarpVectors; ++v) in[v] = next[v];
   }
-  const float rstd = 1.0f / sqrtf(warp_sum(squares) / static_cast<float>(rows.columns) + eps);
-#pragma unroll
-  for (int v = 0; v < kWarpVectors; ++v) {
-    const int column = (v * 32 + lane) * N;
-    if (column >= rows.columns) continue;
-    float wide[N], w[N];
-    widen(in[v], wide);
-    load_wide<N>(weight + column, w);
-    store_vec(y + row * rows.y + column, normalised<T>(wide, rstd, w));
-  }
-  if (rstd_out != nullptr && lane == 0) rstd_out[row] = rstd;
 }
 
 template <class T, int N, int V>
@@ -98,9 +116,10 @@ Launch bind_n(const Binding& b) {
       launch_kernel("rms norm", kernel, grid, threads, 0, stream, x, weight, y, rstd, rows, eps);
     };
   };
-  if (rows.columns <= 32 * N * kWarpVectors)
-    return launch(rms_norm_warp_kernel<T, N>, grid_size(b, ceil_div(rows.count, kWarpThreads / 32)),
-                  kWarpThreads);
+  if (rows.columns <= 32 * N * kWarpVectors) {
+    const int64_t blocks = std::min<int64_t>(ceil_div(rows.count, kWarpThreads / 32), b.multiprocessors());
+    return launch(rms_norm_warp_kernel<T, N>, grid_size(b, blocks), kWarpThreads);
+  }
   const RowLayout layout = row_layout(b, rows.columns, N);
   const unsigned grid = grid_size(b, rows.count);
   switch (layout.vectors) {

@@ -20,11 +20,13 @@ __device__ inline void copy_ahead(Vec<T, N>* to, const T* from) {
   if constexpr (sizeof(Vec<T, N>) == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
                      static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-                 "l"(from));
+                 "l"(from)
+                 : "memory");
   } else if constexpr (sizeof(Vec<T, N>) == 4) {
     asm volatile(
         "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-        "l"(from));
+        "l"(from)
+        : "memory");
   } else {
     *to = load_vec<N>(from);
   }
