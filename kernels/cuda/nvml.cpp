@@ -2,12 +2,6 @@
 
 #include <array>
 
-#ifdef _WIN32
-#include <process.h>
-#else
-#include <unistd.h>
-#endif
-
 namespace lathe::cuda {
 
 namespace {
@@ -22,14 +16,6 @@ struct MemoryInfo {
   unsigned long long total, free, used;
 };
 constexpr unsigned long long kNotAvailable = ~0ULL;
-
-unsigned int this_process() {
-#ifdef _WIN32
-  return static_cast<unsigned int>(_getpid());
-#else
-  return static_cast<unsigned int>(getpid());
-#endif
-}
 
 template <class Function>
 Function* symbol(const SharedLibrary& library, const char* name) {
@@ -53,7 +39,7 @@ std::optional<int64_t> Nvml::process_bytes() const {
   if (list(device_, &count, processes.data()) != 0) return std::nullopt;
   for (unsigned int i = 0; i < count; ++i) {
     // Inside a container NVML may number processes as the host does: a single one can only be this.
-    if (processes[i].pid != this_process() && count != 1) continue;
+    if (processes[i].pid != this_process_id() && count != 1) continue;
     if (processes[i].used_bytes == kNotAvailable || processes[i].used_bytes == 0) return std::nullopt;
     return static_cast<int64_t>(processes[i].used_bytes);
   }

@@ -1,4 +1,5 @@
-// Shared libraries at run time: open, look up, keep. One POSIX and one Windows source.
+// What the CUDA backend wants from the system: shared libraries at run time (open, look up, keep), and who
+// this process is. One POSIX and one Windows source.
 #pragma once
 
 #include <filesystem>
@@ -29,5 +30,6 @@ SharedLibrary open_shared_library(const std::filesystem::path& path, LibraryScop
 void* find_symbol(const SharedLibrary& library, const char* name);
 
 std::filesystem::path folder_of_this_program();
+unsigned int this_process_id();
 
 }  // namespace lathe

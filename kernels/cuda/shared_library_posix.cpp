@@ -1,5 +1,6 @@
 // Shared libraries at run time, POSIX.
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include "kernels/cuda/shared_library.h"
 
@@ -24,6 +25,10 @@ std::filesystem::path folder_of_this_program() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   return error ? std::filesystem::path(".") : program.parent_path();
+}
+
+unsigned int this_process_id() {
+  return static_cast<unsigned int>(getpid());
 }
 
 }  // namespace lathe

@@ -25,4 +25,8 @@ std::filesystem::path folder_of_this_program() {
   return std::filesystem::path(path.data(), path.data() + length).parent_path();
 }
 
+unsigned int this_process_id() {
+  return GetCurrentProcessId();
+}
+
 }  // namespace lathe
