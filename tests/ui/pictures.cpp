@@ -34,8 +34,10 @@ struct Screen {
   int width, height;  // physical pixels
   double scale;
 };
-constexpr Screen kScreens[] = {
-    {"1366x768", 1366, 768, 1.0}, {"2560x1440", 2560, 1440, 1.5}, {"3840x2160", 3840, 2160, 2.0}};
+constexpr Screen kScreens[] = {{"1024x640", 1024, 640, 1.0},
+                               {"1366x768", 1366, 768, 1.0},
+                               {"2560x1440", 2560, 1440, 1.5},
+                               {"3840x2160", 3840, 2160, 2.0}};
 
 void settle(int ms) {
   QElapsedTimer timer;

@@ -22,6 +22,7 @@ std::vector<Assignments> candidates(const RunConfig& config) {
   };
   for (const std::string_view level : choice_names(RecomputeLevel{}))
     set("memory.recompute", std::string(level));
+  set("memory.recompute", kSearched);
   for (const char* state : {"8bit", "bf16", "fp32"}) set("optimizer.state", state);
   if (config.precision.weights == Storage::Bf16) {
     for (const char* master : {"split", "none", "fp32"}) set("precision.master", master);
@@ -89,7 +90,8 @@ std::vector<ProposedChange> propose_changes(const Assessment& now, const std::fu
     const bool saves_memory = change.memory_bytes < -least_bytes;
     const bool saves_work = change.work < -0.001 || change.speed > 0.002;
     const bool bigger_step = change.config.batch.micro_batch > now.config.batch.micro_batch;
-    if (over ? saves_memory
+    const bool mends = over && change.verdict != Verdict::DoesNotFit;
+    if (over ? saves_memory || mends
              : change.verdict != Verdict::DoesNotFit && (saves_memory || saves_work || bigger_step)) {
       changes.push_back(std::move(change));
     }

@@ -14,6 +14,7 @@ struct ProposedChange {
   std::string name;  // settings in text form: "memory.recompute = gate_up"
   RunConfig config;
   int64_t memory_bytes = 0;    // of the process; negative: saves
+  double speed = 0;            // predicted tokens/s, as a fraction of before; 0 where nothing predicts it
   double work = 0;             // executed FLOPs a token, as a fraction of before: +0.12 is 12% more
   bool changes_maths = false;  // beyond rounding of the same update
   Verdict verdict = Verdict::Unknown;

@@ -20,7 +20,7 @@
 namespace lathe::ui {
 namespace {
 
-constexpr int kNumberWidth = 22 * Theme::grid;  // the eye finds unit and value together
+constexpr int kNumberWidth = 17 * Theme::grid;  // the eye finds unit and value together
 
 // A line for numbers: up, down and page keys step.
 class NumberLine : public QLineEdit {
@@ -78,8 +78,7 @@ class NumberEditor : public SettingEditor {
     layout()->addWidget(line_);
     set_inner(line_);
     line_->setAlignment(Qt::AlignRight);
-    line_->setMaximumWidth(kNumberWidth);
-    align_left();
+    line_->setFixedWidth(kNumberWidth);
     connect(line_, &QLineEdit::textEdited, this, &SettingEditor::edited);
   }
 
@@ -118,10 +117,9 @@ class AutoNumberEditor : public SettingEditor {
   AutoNumberEditor(const SettingInfo& info, QWidget* parent)
       : SettingEditor(info, parent), automatic_(new QCheckBox(tr("auto"))), line_(new NumberLine(*this)) {
     line_->setAlignment(Qt::AlignRight);
-    line_->setMaximumWidth(kNumberWidth);
+    line_->setFixedWidth(kNumberWidth);
     layout()->addWidget(automatic_);
     layout()->addWidget(line_);
-    align_left();
     set_inner(line_);
     setFocusProxy(automatic_);
     automatic_->setAccessibleName(tr("%1: automatic").arg(to_qt(info.label)));
@@ -199,6 +197,7 @@ class ChoiceEditor : public SettingEditor {
  public:
   ChoiceEditor(const SettingInfo& info, QWidget* parent) : SettingEditor(info, parent), box_(new QuietCombo) {
     for (const std::string_view choice : info.choices) box_->addItem(to_qt(choice));
+    box_->setMinimumWidth(kNumberWidth);
     layout()->addWidget(box_);
     set_inner(box_);
     connect(box_, &QComboBox::currentTextChanged, this, &SettingEditor::edited);
@@ -219,6 +218,7 @@ class RecomputeEditor : public SettingEditor {
   RecomputeEditor(const SettingInfo& info, QWidget* parent)
       : SettingEditor(info, parent), box_(new QuietCombo) {
     box_->setEditable(true);
+    box_->setMinimumWidth(kNumberWidth + 4 * Theme::grid);
     box_->setInsertPolicy(QComboBox::NoInsert);
     box_->addItem(QStringLiteral("auto"));
     for (const std::string_view level : choices<RecomputeLevel>) box_->addItem(to_qt(level));

@@ -13,9 +13,7 @@ constexpr int kGap = 2 * Theme::grid;
 }
 
 FactGrid::FactGrid(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
-  QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-  policy.setHeightForWidth(true);
-  setSizePolicy(policy);
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   connect(&theme, &Theme::changed, this, qOverload<>(&QWidget::update));
 }
 
@@ -78,17 +76,23 @@ int FactGrid::cell_height() const {
   return fontMetrics().height() + QFontMetrics(value_font()).height() + 4;
 }
 
-int FactGrid::heightForWidth(int width) const {
+int FactGrid::height_for(int width) const {
   const std::vector<QRect> rects = cells(width);
   return rects.empty() ? cell_height() : rects.back().bottom() + 1;
 }
 
 QSize FactGrid::sizeHint() const {
-  return {400, heightForWidth(std::max(width(), 400))};
+  return {400, height_for(width())};
 }
 
 QSize FactGrid::minimumSizeHint() const {
   return {160, cell_height()};
+}
+
+// As tall as the lines the facts need at this width.
+void FactGrid::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  updateGeometry();
 }
 
 void FactGrid::paintEvent(QPaintEvent*) {

@@ -24,14 +24,14 @@ class FactGrid : public QWidget {
   const std::vector<Fact>& facts() const { return facts_; }
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
-  bool hasHeightForWidth() const override { return true; }
-  int heightForWidth(int width) const override;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   bool event(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
+  int height_for(int width) const;
   int columns(int width) const;
   int fact_width(const Fact& fact) const;
   int cell_height() const;

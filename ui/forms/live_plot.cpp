@@ -35,7 +35,7 @@ bool is_forward(Phase phase) {
 
 LivePlot::LivePlot(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   setMouseTracking(true);
-  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
   setAccessibleName(tr("Live bytes over the step"));
   connect(&theme, &Theme::changed, this, qOverload<>(&QWidget::update));
 }

@@ -22,10 +22,6 @@ void SettingEditor::set_inner(QWidget* inner) {
   inner->setAccessibleDescription(to_qt(info_.help));
 }
 
-void SettingEditor::align_left() {
-  static_cast<QHBoxLayout*>(layout())->addStretch(1);
-}
-
 void SettingEditor::set_invalid(bool invalid) {
   if (inner_) set_style_property(inner_, "invalid", invalid);
 }

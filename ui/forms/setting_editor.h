@@ -28,8 +28,6 @@ class SettingEditor : public QWidget {
  protected:
   // The inner widget takes focus, name, tool tip and the red frame.
   void set_inner(QWidget* inner);
-  // What the inner widgets leave stays free at the right.
-  void align_left();
 
  private:
   const SettingInfo& info_;

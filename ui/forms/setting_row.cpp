@@ -2,6 +2,7 @@
 
 #include <QEvent>
 #include <QGridLayout>
+#include <QHBoxLayout>
 #include <QMouseEvent>
 #include <QToolButton>
 
@@ -52,7 +53,6 @@ SettingRow::SettingRow(const SettingInfo& info, const Theme& theme, QWidget* par
   grid->setHorizontalSpacing(Theme::grid);
   grid->setVerticalSpacing(2);
   label_->setFixedWidth(20 * Theme::grid);
-  unit_->setFixedWidth(11 * Theme::grid);
   unit_->setWordWrap(false);
   reset_->setIcon(theme.icon(QStringLiteral("undo")));
   reset_->setIconSize(QSize(14, 14));
@@ -62,10 +62,17 @@ SettingRow::SettingRow(const SettingInfo& info, const Theme& theme, QWidget* par
   reset_->setSizePolicy(keep);
   reset_->hide();
   grid->addWidget(label_, 0, 0, Qt::AlignVCenter);
-  grid->addWidget(editor_, 0, 1);
-  grid->addWidget(unit_, 0, 2, Qt::AlignVCenter);
-  grid->addWidget(reset_, 0, 3);
-  grid->addWidget(problem_, 1, 1, 1, 3);
+  // Numbers and choices are narrow, with their unit right behind them; texts take the whole line.
+  const bool narrow = info.type != SettingType::Text && info.type != SettingType::TextList &&
+                      info.type != SettingType::Sources && info.type != SettingType::Rules;
+  auto* line = new QHBoxLayout;
+  line->setSpacing(Theme::grid);
+  line->addWidget(editor_, narrow ? 0 : 1);
+  line->addWidget(unit_, 0, Qt::AlignVCenter);
+  if (narrow) line->addStretch(1);
+  grid->addLayout(line, 0, 1);
+  grid->addWidget(reset_, 0, 2);
+  grid->addWidget(problem_, 1, 1, 1, 2);
   grid->setColumnStretch(1, 1);
   problem_->setProperty("role", QStringLiteral("bad"));
   problem_->setWordWrap(true);
@@ -90,7 +97,9 @@ void SettingRow::show_value(const RunConfig& config, const QString& text, bool c
   label_->setEnabled(enabled);
   const QString unit = to_qt(unit_text(config, info_));
   // Bytes are typed and shown with their unit: 512MiB.
-  unit_->setText(unit == QLatin1String("bytes") ? QString() : unit);
+  const QString shown = unit == QLatin1String("bytes") ? QString() : unit;
+  unit_->setText(shown);
+  unit_->setVisible(!shown.isEmpty());
   reset_->setVisible(changed);
   if (changed) {
     reset_->setToolTip(tr("Changed. Back to %1").arg(base_text.isEmpty() ? tr("nothing") : base_text));

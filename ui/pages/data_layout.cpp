@@ -32,7 +32,6 @@ DataPage::DataPage(AppContext& context, QWidget* parent)
   list_ = new QListWidget;
   list_->setAccessibleName(tr("Datasets"));
   list_->setMinimumWidth(22 * Theme::grid);
-  list_->setSpacing(2);
 
   tabs_ = new QTabWidget;
   tabs_->addTab(make_overview(), tr("Overview"));

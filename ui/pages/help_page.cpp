@@ -148,7 +148,7 @@ HelpPage::HelpPage(AppContext& context, QWidget* parent)
   search_->setClearButtonEnabled(true);
   search_->addAction(context.theme.icon(QStringLiteral("search")), QLineEdit::LeadingPosition);
   list_->setAccessibleName(tr("Topics"));
-  list_->setSpacing(2);
+  list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   view_->setAccessibleName(tr("Manual"));
   view_->setOpenLinks(false);
   view_->document()->setDocumentMargin(2 * Theme::grid);
@@ -159,7 +159,7 @@ HelpPage::HelpPage(AppContext& context, QWidget* parent)
   column->setSpacing(Theme::grid);
   column->addWidget(search_);
   column->addWidget(list_, 1);
-  side->setMinimumWidth(26 * Theme::grid);
+  side->setMinimumWidth(32 * Theme::grid);
   auto* splitter = new QSplitter;
   splitter->addWidget(side);
   splitter->addWidget(view_);
@@ -248,6 +248,14 @@ void HelpPage::mark_found() {
     view_->setTextCursor(first);
     view_->ensureCursorVisible();
   }
+}
+
+// Lines of a readable length, however wide the window is.
+void HelpPage::resizeEvent(QResizeEvent* event) {
+  Page::resizeEvent(event);
+  constexpr int kLineWidth = 104 * Theme::grid;
+  view_->setLineWrapMode(view_->width() > kLineWidth ? QTextEdit::FixedPixelWidth : QTextEdit::WidgetWidth);
+  view_->setLineWrapColumnOrWidth(kLineWidth);
 }
 
 void HelpPage::show_topic(const QString& topic) {

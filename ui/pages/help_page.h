@@ -36,6 +36,9 @@ class HelpPage : public Page {
   QString shown_topic() const;
   int listed_topics() const;
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void filter(const QString& query);
   void show_current();

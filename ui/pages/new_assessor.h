@@ -26,6 +26,8 @@ class ConfigDocument;
 struct PredictionRecord {
   int runs = 0;                    // finished runs on it with planned and measured peak
   double median_memory_error = 0;  // measured / planned - 1
+  int speed_runs = 0;              // those with predicted and measured speed
+  double median_speed_error = 0;
   std::optional<double>
       measured_speed;    // tokens/s, nominal, step only: newest run of the same model and batch
   QString measured_run;  // its name

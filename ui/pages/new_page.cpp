@@ -48,7 +48,7 @@ NewPage::NewPage(AppContext& context, QWidget* parent)
   fact_card->body()->addWidget(facts_);
   left_column->addWidget(fact_card);
   left_column->addWidget(form_, 1);
-  left->setMinimumWidth(52 * Theme::grid);
+  left->setMinimumWidth(62 * Theme::grid);
   verdict_->setMinimumWidth(44 * Theme::grid);
 
   splitter_ = new QSplitter(Qt::Horizontal);

@@ -73,7 +73,7 @@ VerdictPanel::VerdictPanel(NewAssessor& assessor, ConfigDocument& document, cons
   memory->body()->addWidget(where_);
 
   auto* step = new Card(tr("Over the step"));
-  step->body()->addWidget(plot_);
+  step->body()->addWidget(plot_, 1);
   step->body()->addWidget(peak_);
 
   auto* speed = new Card(tr("Speed"));

@@ -105,9 +105,11 @@ ReportSection device_section(const BackendRegistry& registry, bool ready) {
     }
     const DeviceInfo device = entry.backend->device();
     section.lines.push_back({name, to_qt(device.name), {}, ReportLine::Mark::Good});
-    section.lines.push_back(
-        {tr("  memory"),
-         tr("%1, %2 free").arg(bytes_text(device.total_bytes), bytes_text(device.free_bytes))});
+    // The CPU's memory is the machine's and stands there.
+    if (device.total_bytes > 0)
+      section.lines.push_back(
+          {tr("  memory"),
+           tr("%1, %2 free").arg(bytes_text(device.total_bytes), bytes_text(device.free_bytes))});
     if (device.target.compute_capability > 0) {
       section.lines.push_back({tr("  compute capability"), QStringLiteral("%1.%2")
                                                                .arg(device.target.compute_capability / 10)

@@ -1,5 +1,6 @@
 #include "ui/theme/style.h"
 
+#include <QListView>
 #include <QPainter>
 #include <QPainterPath>
 #include <QStyleFactory>
@@ -113,6 +114,8 @@ QSize LatheStyle::sizeFromContents(ContentsType type, const QStyleOption* option
   QSize result = QProxyStyle::sizeFromContents(type, option, size, widget);
   // As tall as line edits and buttons of the style sheet.
   if (type == CT_ComboBox || type == CT_SpinBox) result.setHeight(std::max(result.height(), 26));
+  // Lists breathe; tables set their own row height.
+  if (type == CT_ItemViewItem && qobject_cast<const QListView*>(widget)) result.rheight() += 10;
   return result;
 }
 

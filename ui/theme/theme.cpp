@@ -81,9 +81,6 @@ QToolButton::menu-indicator { image: none; }
 #rail { background: %surface; border-right: 1px solid %border; }
 QAbstractItemView { border: 1px solid %border; border-radius: 4px; background: %surface; alternate-background-color: %window; }
 *[card="true"] QAbstractItemView, *[card="true"] QTextBrowser { border: none; }
-QListView::item { padding: 5px 8px; border-radius: 4px; }
-QComboBox QAbstractItemView::item { padding: 3px 6px; }
-QTableView::item { padding: 2px 6px; }
 QScrollBar:vertical { width: 10px; background: transparent; margin: 0; }
 QScrollBar:horizontal { height: 10px; background: transparent; margin: 0; }
 QScrollBar::handle { background: %border; border-radius: 4px; margin: 1px; }

@@ -17,7 +17,7 @@ Card::Card(const QString& title, QWidget* parent) : QFrame(parent), body_(new QV
   setFrameShape(QFrame::StyledPanel);
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(2 * Theme::grid, Theme::grid + 4, 2 * Theme::grid, 2 * Theme::grid);
-  outer->setSpacing(Theme::grid);
+  outer->setSpacing(0);
   header_ = new QHBoxLayout;
   header_->setSpacing(Theme::grid);
   outer->addLayout(header_);
@@ -32,6 +32,7 @@ void Card::set_title(const QString& title) {
     title_->setFont(Theme::heading_font());
     header_->insertWidget(0, title_);
     header_->insertStretch(1, 1);
+    header_->setContentsMargins(0, 0, 0, Theme::grid);
   }
   title_->setText(title);
   setAccessibleName(title);
