@@ -193,10 +193,30 @@ def train_torch(settings, windows, folder, updates, backend):
     return losses
 
 
+def compare_curves(a, settings, windows, folder, total):
+    ours = json.load(open(os.path.join(folder, "losses.json")))["updates"]
+    cudnn = train_torch(settings, windows, folder, total, SDPBackend.CUDNN_ATTENTION)
+    flash = train_torch(settings, windows, folder, total, SDPBackend.FLASH_ATTENTION)
+    last = slice(-100, None)
+    mean = lambda x, y: float(np.mean(np.abs(np.array(x[last]) - np.array(y[last]))))
+    spread, difference = mean(cudnn, flash), mean(ours, cudnn)
+    print(f"last losses: ours {ours[-1]:.4f}, PyTorch cuDNN {cudnn[-1]:.4f}, flash {flash[-1]:.4f}; mean |difference| of the last 100: ours {difference:.5f}, between the two {spread:.5f}")
+    check("mean |loss difference| over PyTorch's own spread", difference / spread, 1.5, difference <= 1.5 * spread)
+    if a.curves: json.dump(dict(ours=ours, pytorch_cudnn=cudnn, pytorch_flash=flash), open(a.curves, "w"))
+    if a.picture:
+        import matplotlib; matplotlib.use("Agg"); import matplotlib.pyplot as plt
+        figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 7), height_ratios=(2, 1), sharex=True)
+        for name, curve in (("PyTorch, cuDNN attention", cudnn), ("PyTorch, flash attention", flash), ("Lathe", ours)): top.plot(curve, label=name, lw=1)
+        top.set_ylabel("training loss (nats/token)"); top.legend()
+        bottom.plot(np.array(flash) - np.array(cudnn), lw=1, label="flash - cuDNN"); bottom.plot(np.array(ours) - np.array(cudnn), lw=1, label="Lathe - cuDNN")
+        bottom.set_ylabel("difference"); bottom.set_xlabel("update"); bottom.legend(); figure.tight_layout(); figure.savefig(a.picture, dpi=110)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("what", choices=["step", "train"]); p.add_argument("run"); p.add_argument("preset")
     p.add_argument("--tokens"); p.add_argument("--updates", type=int, default=300); p.add_argument("--picture"); p.add_argument("--curves")
+    p.add_argument("--only-gradients", action="store_true", help="train: without the two PyTorch runs")
     a = p.parse_args()
     scratch = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     settings = settings_of(a.preset, {})
@@ -216,22 +236,7 @@ def main():
                                           "precision.master": "fp32", "precision.gradients": "fp32", "batch.micro_batch": 8, "batch.accumulation": 2})
         folder = os.path.join(scratch, "train")
         run_lathe(a.run, settings, windows, folder, "--updates", total)
-        ours = json.load(open(os.path.join(folder, "losses.json")))["updates"]
-        cudnn = train_torch(settings, windows, folder, total, SDPBackend.CUDNN_ATTENTION)
-        flash = train_torch(settings, windows, folder, total, SDPBackend.FLASH_ATTENTION)
-        last = slice(-100, None)
-        mean = lambda x, y: float(np.mean(np.abs(np.array(x[last]) - np.array(y[last]))))
-        spread, difference = mean(cudnn, flash), mean(ours, cudnn)
-        print(f"last losses: ours {ours[-1]:.4f}, PyTorch cuDNN {cudnn[-1]:.4f}, flash {flash[-1]:.4f}; mean |difference| of the last 100: ours {difference:.5f}, between the two {spread:.5f}")
-        check("mean |loss difference| over PyTorch's own spread", difference / spread, 1.5, difference <= 1.5 * spread)
-        if a.curves: json.dump(dict(ours=ours, pytorch_cudnn=cudnn, pytorch_flash=flash), open(a.curves, "w"))
-        if a.picture:
-            import matplotlib; matplotlib.use("Agg"); import matplotlib.pyplot as plt
-            figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 7), height_ratios=(2, 1), sharex=True)
-            for name, curve in (("PyTorch, cuDNN attention", cudnn), ("PyTorch, flash attention", flash), ("Lathe", ours)): top.plot(curve, label=name, lw=1)
-            top.set_ylabel("training loss (nats/token)"); top.legend()
-            bottom.plot(np.array(flash) - np.array(cudnn), lw=1, label="flash - cuDNN"); bottom.plot(np.array(ours) - np.array(cudnn), lw=1, label="Lathe - cuDNN")
-            bottom.set_ylabel("difference"); bottom.set_xlabel("update"); bottom.legend(); figure.tight_layout(); figure.savefig(a.picture, dpi=110)
+        if not a.only_gradients: compare_curves(a, settings, windows, folder, total)
         print("gradients at the weights after these updates", flush=True)
         trained = os.path.join(scratch, "trained.json"); json.dump(settings, open(trained, "w"))
         compare_gradients(a.run, trained, windows, scratch, weights=folder)
