@@ -8,12 +8,15 @@
 #include <cmath>
 
 #include "ui/charts/chart_impl.h"
+#include "ui/charts/curve_graph.h"
 #include "ui/charts/tickers.h"
 
 namespace lathe::ui {
 namespace {
 
 constexpr int kFrameMs = 16;
+constexpr int kMovementMs = 80;
+constexpr int kRestMs = 150;
 
 }  // namespace
 
@@ -79,6 +82,12 @@ Chart::Impl::Impl(Chart* owner, ChartInfo chart_info) : chart(owner), info(std::
   frame.setSingleShot(true);
   frame.setInterval(kFrameMs);
   QObject::connect(&frame, &QTimer::timeout, chart, [this] { chart->paint_now(); });
+  rest.setSingleShot(true);
+  rest.setInterval(kRestMs);
+  QObject::connect(&rest, &QTimer::timeout, chart, [this] {
+    hurried = false;
+    changed();
+  });
 }
 
 ChartSeries* Chart::Impl::find(const QString& key) {
@@ -150,8 +159,8 @@ void Chart::set_series(const QString& key, const SeriesStyle& style) {
     impl_->series.push_back(std::make_unique<ChartSeries>());
     series = impl_->series.back().get();
     series->key = key;
-    series->raw = impl_->plot->addGraph();
-    series->smooth = impl_->plot->addGraph();
+    series->raw = new CurveGraph(impl_->plot->xAxis, impl_->plot->yAxis);
+    series->smooth = new CurveGraph(impl_->plot->xAxis, impl_->plot->yAxis);
     series->raw->setAdaptiveSampling(false);  // decimated already
     series->smooth->setAdaptiveSampling(false);
   }
@@ -298,7 +307,13 @@ Chart::Range Chart::x_range() const {
 
 void Chart::set_x_range(double low, double high) {
   if (!(low < high)) return;
+  if (impl_->plot->xAxis->range() == QCPRange(low, high)) return;
   impl_->plot->xAxis->setRange(low, high);
+  if (impl_->since_range.isValid() && impl_->since_range.elapsed() < kMovementMs) {
+    impl_->hurried = true;
+    impl_->rest.start();
+  }
+  impl_->since_range.start();
   impl_->changed();
 }
 

@@ -41,7 +41,7 @@ class Chart::Impl {
   void describe();  // accessible text, at most once a second
   void set_tickers();
 
-  void decimate(int columns);
+  void decimate(int columns, int smooth_columns);
   void fit_y();
   void paint();
   void paint_crosshair();
@@ -74,6 +74,11 @@ class Chart::Impl {
   BadMarksItem* bad_marks = nullptr;
   EmptyTextItem* empty = nullptr;
   QTimer frame;
+  // Ranges that follow one another within a moment are a movement: it is painted quickly, and finely when it
+  // has come to rest.
+  bool hurried = false;
+  QElapsedTimer since_range;
+  QTimer rest;
   QElapsedTimer described;
 };
 

@@ -81,7 +81,7 @@ void Chart::Impl::restyle_all() {
   for (const auto& one : series) restyle(*one);
 }
 
-void Chart::Impl::decimate(int columns) {
+void Chart::Impl::decimate(int columns, int smooth_columns) {
   const QCPRange range = plot->xAxis->range();
   bad_marks->x.clear();
   bool any = false;
@@ -89,7 +89,7 @@ void Chart::Impl::decimate(int columns) {
     one->raw->setVisible(!one->hidden);
     one->smooth->setVisible(!one->hidden);
     if (one->hidden) continue;
-    one->data.view(range.lower, range.upper, columns, one->view);
+    one->data.view(range.lower, range.upper, columns, one->view, smooth_columns);
     any = any || !one->view.raw.x.empty();
     if (log_y) {
       drop_non_positive(one->view.raw);
@@ -154,9 +154,16 @@ void Chart::Impl::fit_y() {
 void Chart::Impl::paint() {
   plot->xAxis->ticker()->setTickCount(std::clamp(plot->axisRect()->width() / 110, 2, 10));
   plot->yAxis->ticker()->setTickCount(std::clamp(plot->axisRect()->height() / 36, 2, 8));
-  decimate(std::max(1, plot->axisRect()->width()));
+  const bool quick = plot->dragging() || hurried;
+  const int pixels = std::max(2, plot->axisRect()->width());
+  decimate(quick ? pixels / 2 : pixels, pixels / 2);
   fit_y();
-  plot->setNotAntialiasedElements(plot->dragging() ? QCP::aeAll : QCP::aeNone);
+  plot->setNotAntialiasedElements(quick ? QCP::aeAll : QCP::aeNone);
+  for (const auto& one : series) {
+    QPen pen = one->smooth->pen();
+    pen.setWidth(quick ? 1 : 2);  // one pixel is drawn many times faster than any other width
+    one->smooth->setPen(pen);
+  }
   update_title();
   describe();
   paint_crosshair();
@@ -238,7 +245,7 @@ class Chart::Impl::Dressed {
     plot->xAxis->setLabel(impl_.axis.label);
     plot->legend->setVisible(impl_.series.size() > 1);
     impl_.crosshair->setVisible(false);
-    impl_.decimate(std::max(1, static_cast<int>(size.width() * scale)));
+    impl_.decimate(std::max(1, static_cast<int>(size.width() * scale)), std::max(1, size.width()));
     impl_.fit_y();
     // Stroking a dense curve with a pen that scales to several pixels takes seconds; one device pixel fills a
     // dense band just as well.

@@ -197,7 +197,7 @@ void SeriesData::add_column(size_t first, size_t last, SeriesView& view) const {
   if (std::isfinite(y_[last - 1])) view.raw.add(x_[last - 1], y_[last - 1]);
 }
 
-void SeriesData::view(double low, double high, int columns, SeriesView& view) const {
+void SeriesData::view(double low, double high, int columns, SeriesView& view, int smooth_columns) const {
   view.clear();
   if (empty() || columns <= 0 || !(low <= high)) return;
   auto first = static_cast<size_t>(std::ranges::lower_bound(x_, low) - x_.begin());
@@ -205,25 +205,30 @@ void SeriesData::view(double low, double high, int columns, SeriesView& view) co
   if (first > 0) --first;
   if (last < size()) ++last;
   if (first >= last) return;
-
-  const auto wanted = static_cast<size_t>(columns);
-  view.every_point = last - first <= 2 * wanted;
+  // Calls visit(begin, end) with the points of each column that has some.
+  const auto for_each_column = [&](int count, const auto& visit) {
+    const double width = (high - low) / count;
+    size_t begin = first;
+    for (int column = 0; begin < last && column < count; ++column) {
+      const auto from = x_.begin() + static_cast<std::ptrdiff_t>(begin);
+      const auto to = x_.begin() + static_cast<std::ptrdiff_t>(last);
+      const auto end =
+          column + 1 == count
+              ? last
+              : static_cast<size_t>(std::lower_bound(from, to, low + width * (column + 1)) - x_.begin());
+      if (end > begin) visit(begin, end);
+      begin = end;
+    }
+  };
+  view.every_point = last - first <= 2 * static_cast<size_t>(columns);
   if (view.every_point) {
     for (size_t i = first; i < last; ++i) add_column(i, i + 1, view);
+  } else {
+    for_each_column(columns, [&](size_t begin, size_t end) { add_column(begin, end, view); });
   }
-  // One step a pixel column, for the smoothed line always, for the raw one when there are many points.
-  const double width = (high - low) / static_cast<double>(columns);
-  for (size_t column = 0, begin = first; begin < last && column < wanted; ++column) {
-    const double edge = low + width * static_cast<double>(column + 1);
-    const auto from = x_.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto to = x_.begin() + static_cast<std::ptrdiff_t>(last);
-    const auto end =
-        column + 1 == wanted ? last : static_cast<size_t>(std::lower_bound(from, to, edge) - x_.begin());
-    if (end == begin) continue;
-    if (!view.every_point) add_column(begin, end, view);
-    if (!smooth_.empty()) view.smooth.add(x_[end - 1], smooth_[end - 1]);
-    begin = end;
-  }
+  if (smooth_.empty()) return;
+  for_each_column(smooth_columns > 0 ? smooth_columns : columns,
+                  [&](size_t, size_t end) { view.smooth.add(x_[end - 1], smooth_[end - 1]); });
 }
 
 }  // namespace lathe::ui

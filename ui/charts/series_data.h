@@ -50,8 +50,9 @@ class SeriesData {
   double maximum() const;
   size_t bad_count() const { return bad_count_; }  // points with NaN or infinity
 
-  // The part of the series in [low, high] (and one point beyond at each end), for `columns` pixels.
-  void view(double low, double high, int columns, SeriesView& view) const;
+  // The part of the series in [low, high] (and one point beyond at each end), for `columns` pixels. The
+  // moving average gets at most `smooth_columns` points; 0: as many as `columns`.
+  void view(double low, double high, int columns, SeriesView& view, int smooth_columns = 0) const;
 
  private:
   struct Block {
