@@ -8,6 +8,7 @@
 #include "core/history/foreign_log.h"
 #include "core/history/history_store.h"
 #include "core/history/line_pattern.h"
+#include "core/history/sample_runs.h"
 #include "core/platform/files.h"
 #include "kernels/api/error.h"
 
@@ -157,6 +158,22 @@ TEST_F(ForeignLog, WhatCantBeImported_LeavesNoRun) {
       import_foreign_log(store, table, suggest_mapping(table), run, [](int64_t, int64_t) { return false; }),
       Error);
   EXPECT_TRUE(store.list({.archived = true}).empty());
+}
+
+TEST_F(ForeignLog, SampleRuns_ComeMarkedWithTheirNotes) {
+  std::filesystem::create_directories(folder_.path() / "samples");
+  write("samples/first look.csv", "step,tokens,active_ms,loss,eval_loss\n1,8,10,9,\n2,16,20,8,8.5\n");
+  write("samples/first look.txt", "Recorded on a CPU.");
+  HistoryStore store(folder_.path() / "home");
+  EXPECT_TRUE(import_sample_runs(store, folder_.path() / "nothere").empty());
+  const auto ids = import_sample_runs(store, folder_.path() / "samples");
+  ASSERT_EQ(ids.size(), 1u);
+  const RunDetails run = store.details(ids[0]);
+  EXPECT_EQ(run.name, "first look");
+  EXPECT_EQ(run.notes, "Recorded on a CPU.");
+  EXPECT_EQ(run.active_ms, 20);
+  EXPECT_EQ(run.last_eval_loss, 8.5);
+  EXPECT_THAT(run.tags, testing::ElementsAre("imported", "sample"));
 }
 
 TEST_F(ForeignLog, FilesThatAreNone_SayWhy) {

@@ -52,7 +52,8 @@ ChartBoard::ChartBoard(AppContext& context, const QString& state_key, std::vecto
   toolbar_ = new ChartToolbar(group_, this);
   for (const AxisInfo& info : axes()) toolbar_->add_axis(to_qt(info.key), to_qt(info.label));
   auto* choose = new QToolButton(this);
-  choose->setText(tr("Charts"));
+  choose->setText(tr("Charts ▾"));
+  choose->setAccessibleName(tr("Charts shown"));
   choose->setToolTip(tr("Choose which charts are shown, and export them"));
   choose->setPopupMode(QToolButton::InstantPopup);
   menu_ = new QMenu(choose);

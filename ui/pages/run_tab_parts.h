@@ -2,9 +2,35 @@
 #pragma once
 
 #include <QHeaderView>
+#include <QStyledItemDelegate>
 #include <QTableView>
 
 namespace lathe::ui {
+
+// Cells with the same room at both sides as the header's.
+class CellDelegate : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    QStyleOptionViewItem cell(option);
+    initStyleOption(&cell, index);
+    const QStyle* style = option.widget->style();
+    style->drawPrimitive(QStyle::PE_PanelItemViewItem, &cell, painter, option.widget);
+    cell.rect = inner(cell.rect);
+    style->drawControl(QStyle::CE_ItemViewItem, &cell, painter, option.widget);
+  }
+
+  bool editorEvent(QEvent* event, QAbstractItemModel* model, const QStyleOptionViewItem& option,
+                   const QModelIndex& index) override {
+    QStyleOptionViewItem cell(option);
+    cell.rect = inner(cell.rect);
+    return QStyledItemDelegate::editorEvent(event, model, cell, index);
+  }
+
+ private:
+  static QRect inner(const QRect& rect) { return rect.adjusted(4, 0, -4, 0); }
+};
 
 inline QTableView* make_table(const QString& name, QWidget* parent) {
   auto* view = new QTableView(parent);
@@ -15,7 +41,7 @@ inline QTableView* make_table(const QString& name, QWidget* parent) {
   view->setSelectionMode(QAbstractItemView::ExtendedSelection);
   view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   view->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-  view->setStyleSheet(QStringLiteral("QTableView::item { padding-left: 6px; padding-right: 6px; }"));
+  view->setItemDelegate(new CellDelegate(view));
   view->setWordWrap(false);
   view->setTabKeyNavigation(false);
   view->verticalHeader()->hide();

@@ -81,37 +81,8 @@ void SparklineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
   painter->restore();
 }
 
-void TickDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
-                         const QModelIndex& index) const {
-  QStyledItemDelegate::paint(painter, option, index);
-  QStyleOptionViewItem item(option);
-  initStyleOption(&item, index);
-  const QStyle* style = option.widget->style();
-  const QRectF box =
-      QRectF(style->subElementRect(QStyle::SE_ItemViewItemCheckIndicator, &item, option.widget));
-  const bool ticked = item.checkState == Qt::Checked;
-  const Colors& colors = theme_.colors();
-  painter->save();
-  painter->setRenderHint(QPainter::Antialiasing);
-  painter->fillRect(box, option.state.testFlag(QStyle::State_Selected)
-                             ? option.palette.color(QPalette::Highlight)
-                             : colors.surface);
-  painter->setPen(QPen(ticked ? colors.accent : colors.muted, 1));
-  painter->setBrush(ticked ? colors.accent : colors.surface);
-  const QRectF square = box.adjusted(0.5, 0.5, -0.5, -0.5);
-  painter->drawRoundedRect(square, 3, 3);
-  if (ticked) {
-    painter->setPen(QPen(colors.accent_text, 1.8, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
-    const auto at = [&](double x, double y) {
-      return QPointF(square.left() + square.width() * x, square.top() + square.height() * y);
-    };
-    painter->drawPolyline(QPolygonF({at(0.22, 0.52), at(0.42, 0.74), at(0.78, 0.28)}));
-  }
-  painter->restore();
-}
-
 void StatusDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const {
-  QStyledItemDelegate::initStyleOption(option, index);
+  CellDelegate::initStyleOption(option, index);
   constexpr int size = 8;
   const qreal ratio = option->widget != nullptr ? option->widget->devicePixelRatioF() : 1;
   QPixmap dot(QSize(size, size) * ratio);

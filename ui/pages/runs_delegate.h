@@ -3,6 +3,8 @@
 
 #include <QStyledItemDelegate>
 
+#include "ui/pages/run_tab_parts.h"
+
 namespace lathe::ui {
 
 class Theme;
@@ -16,19 +18,9 @@ class SparklineDelegate : public QStyledItemDelegate {
   const Theme& theme_;
 };
 
-// The tick of a run: Fusion's own box can't be seen on a dark surface.
-class TickDelegate : public QStyledItemDelegate {
+class StatusDelegate : public CellDelegate {
  public:
-  TickDelegate(const Theme& theme, QObject* parent) : QStyledItemDelegate(parent), theme_(theme) {}
-  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
-
- private:
-  const Theme& theme_;
-};
-
-class StatusDelegate : public QStyledItemDelegate {
- public:
-  StatusDelegate(const Theme& theme, QObject* parent) : QStyledItemDelegate(parent), theme_(theme) {}
+  StatusDelegate(const Theme& theme, QObject* parent) : CellDelegate(parent), theme_(theme) {}
 
  protected:
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override;

@@ -102,7 +102,6 @@ void RunsPage::build() {
   view_->setSortingEnabled(true);
   view_->setEditTriggers(QAbstractItemView::EditKeyPressed);
   view_->setContextMenuPolicy(Qt::CustomContextMenu);
-  view_->setItemDelegateForColumn(RunsModel::Name, new TickDelegate(context().theme, view_));
   view_->setItemDelegateForColumn(RunsModel::Curve, new SparklineDelegate(context().theme, view_));
   view_->setItemDelegateForColumn(RunsModel::Status, new StatusDelegate(context().theme, view_));
   QHeaderView* header = view_->horizontalHeader();
@@ -259,6 +258,7 @@ void RunsPage::fill_menu(QMenu& menu) {
 }
 
 void RunsPage::activated() {
+  bring_samples();
   feed_.set_active(true);
   compare_->set_active(true);
 }

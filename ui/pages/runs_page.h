@@ -63,6 +63,7 @@ class RunsPage : public Page {
   void take(const RunList& list);
   void show_state();
   void ticks_changed();
+  void bring_samples();
   QStringList selected() const;
   const ListedRun* current() const;
   std::vector<ListedRun> ticked_runs() const;
