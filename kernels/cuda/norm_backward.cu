@@ -6,6 +6,7 @@
 // that it alone uses. A second kernel sums the blocks' shares in a fixed order.
 #include <algorithm>
 
+#include "kernels/cuda/norm_backward_warp.cuh"
 #include "kernels/cuda/norm_rows.cuh"
 
 namespace lathe::cuda {
@@ -154,8 +155,10 @@ __global__ void reduce_partials_kernel(const float* partial, int blocks, int col
 
 constexpr int kMostBlocks = 512;  // partial sums in the workspace
 
-template <class T, int N, int V, int ROWS>
-Launch bind_v(const Binding& b, const NormRows& rows, int threads) {
+// A kernel that leaves one share of dw a block, and the sum of the shares.
+template <class T, class Kernel>
+Launch bind_kernel(const Binding& b, const NormRows& rows, Kernel* kernel, int threads, int shared,
+                   int rows_a_block) {
   using S = slot::RmsNormBackward;
   const T* x = b.data<T>(S::X);
   const float* weight = b.data<float>(S::Weight);
@@ -166,15 +169,14 @@ Launch bind_v(const Binding& b, const NormRows& rows, int threads) {
   float* dw = b.data<float>(S::DWeight);
   float* partial = static_cast<float*>(b.workspace());
   const bool accumulate_dx = b.accumulates(S::DResidual), accumulate_dw = b.accumulates(S::DWeight);
-  const auto kernel = rms_norm_backward_kernel<T, N, V, ROWS>;
-  const int shared = kStages * ROWS * (3 * V * static_cast<int>(sizeof(Vec<T, N>)) + 4) * threads;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
         "reserving shared memory for the norm's backward");
   int each = 0;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, static_cast<size_t>(shared)),
         "reading the occupancy of the norm's backward");
   const int64_t resident = std::min<int64_t>(kMostBlocks, static_cast<int64_t>(each) * b.multiprocessors());
-  const unsigned blocks = grid_size(b, std::min(ceil_div(rows.count, ROWS), resident));
+  const unsigned blocks =
+      grid_size(b, std::min(ceil_div(rows.count, static_cast<int64_t>(rows_a_block)), resident));
   b.need_workspace(static_cast<int64_t>(blocks) * rows.columns * 4);
   const unsigned column_blocks = static_cast<unsigned>(ceil_div(rows.columns, 32));
   return [=](cudaStream_t stream) {
@@ -185,12 +187,31 @@ Launch bind_v(const Binding& b, const NormRows& rows, int threads) {
   };
 }
 
+template <class T, int N, int V, int ROWS>
+Launch bind_v(const Binding& b, const NormRows& rows, int threads) {
+  const int shared = kStages * ROWS * (3 * V * static_cast<int>(sizeof(Vec<T, N>)) + 4) * threads;
+  return bind_kernel<T>(b, rows, rms_norm_backward_kernel<T, N, V, ROWS>, threads, shared, ROWS);
+}
+
+// Rows of up to kNormMostVectors vectors a lane: the smallest kernel that holds them.
+template <class T, int N, int V = 1>
+Launch bind_warp(const Binding& b, const NormRows& rows) {
+  if constexpr (V < kNormMostVectors) {
+    if (rows.columns > V * 32 * N) return bind_warp<T, N, V + 1>(b, rows);
+  }
+  return bind_kernel<T>(b, rows, rms_norm_backward_warp_kernel<T, N, V>, kNormWarps * 32, rows.columns * 4,
+                        kNormWarps);
+}
+
 template <class T, int N>
 Launch bind_n(const Binding& b) {
   using S = slot::RmsNormBackward;
   const NormRows rows{b.rows(S::X),        static_cast<int>(b.shape(S::X)[b.shape(S::X).rank - 1]),
                       b.row_stride(S::X),  b.has(S::Y) ? b.row_stride(S::Y) : 0,
                       b.row_stride(S::Dy), b.row_stride(S::DResidual)};
+  if constexpr (N > 1) {
+    if (rows.columns <= kNormMostVectors * 32 * N) return bind_warp<T, N>(b, rows);
+  }
   const RowLayout layout = row_layout(b, rows.columns, N);
   switch (layout.vectors) {
     case 1:
