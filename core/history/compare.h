@@ -29,8 +29,8 @@ struct RunOutcome {
 
 struct Comparison {
   std::vector<DifferingSetting> settings;  // only differences, in the order of the first run's settings
-  std::vector<RunOutcome> outcomes;         // as asked
-  int64_t equal_tokens = 0;                 // tokens all runs have seen: the smallest of their totals
+  std::vector<RunOutcome> outcomes;        // as asked
+  int64_t equal_tokens = 0;                // tokens all runs have seen: the smallest of their totals
 };
 
 // Ids as find() returns them. Reads each run's updates once.
