@@ -44,6 +44,7 @@ int default_width(int column) {
     case RunsModel::Name:
       return 200;
     case RunsModel::Status:
+    case RunsModel::ActiveTime:
       return 104;
     case RunsModel::Curve:
       return 96;
