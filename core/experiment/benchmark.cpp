@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstring>
 #include <random>
 
 #include "core/config/derived.h"
 #include "core/platform/process.h"
 #include "core/program/gpu_table.h"
 #include "core/train/model_state.h"
+#include "core/train/step_io.h"
 #include "core/train/update_feed.h"
 
 namespace lathe {
@@ -27,41 +26,22 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-void write_scalars(const StepProgram& program, Executable& executable, const RunConfig& config,
-                   int64_t step) {
-  std::vector<float> values(kStepScalarCount, 0.0f);
-  const auto set = [&](StepScalar scalar, double value) {
-    values[static_cast<size_t>(scalar)] = static_cast<float>(value);
-  };
-  const double t = static_cast<double>(step);
-  set(StepScalar::InvValidTokens, 1.0 / static_cast<double>(tokens_per_update(config)));
-  set(StepScalar::LearningRate, config.schedule.lr * std::min(t / 100, 1.0));
-  set(StepScalar::BiasCorrection1, 1 - std::pow(config.optimizer.beta1, t));
-  set(StepScalar::BiasCorrection2, 1 - std::pow(config.optimizer.beta2, t));
-  set(StepScalar::MaxGradNorm, config.optimizer.clip);
-  set(StepScalar::RandomLow, t);
-  executable.write(program.ports.scalars, std::as_bytes(std::span(values)));
-}
-
 }  // namespace
 
 void write_random_batch(const StepProgram& program, Executable& executable, int64_t vocab, uint64_t seed) {
-  const ProgramPorts& ports = program.ports;
-  const auto rows = static_cast<size_t>(program.tensor(ports.tokens).elements());
+  const auto rows = static_cast<size_t>(program.tensor(program.ports.tokens).elements());
   std::mt19937_64 random(seed);
-  std::vector<int32_t> tokens(rows), targets(rows), order;
+  Batch batch;
+  batch.tokens.resize(rows);
+  batch.targets.resize(rows);
+  batch.document_start.assign(rows, 0);
   for (size_t i = 0; i < rows; ++i) {
-    tokens[i] = static_cast<int32_t>(random() % static_cast<uint64_t>(vocab));
-    targets[i] = static_cast<int32_t>(random() % static_cast<uint64_t>(vocab));
+    batch.tokens[i] = static_cast<int32_t>(random() % static_cast<uint64_t>(vocab));
+    batch.targets[i] = static_cast<int32_t>(random() % static_cast<uint64_t>(vocab));
   }
-  sort_rows_by_token(tokens, order);
-  const auto write = [&](TensorId tensor, const std::vector<int32_t>& ids) {
-    executable.write(tensor, std::as_bytes(std::span(ids)));
-  };
-  write(ports.tokens, tokens);
-  write(ports.targets, targets);
-  if (ports.token_order != kNone) write(ports.token_order, order);
-  if (ports.document_start != kNone) write(ports.document_start, std::vector<int32_t>(rows, 0));
+  std::vector<int32_t> order;
+  if (program.ports.token_order != kNone) sort_rows_by_token(batch.tokens, order);
+  write_batch(program, executable, batch, order);
 }
 
 BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& registry,
@@ -77,12 +57,10 @@ BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& re
   initialise_weights(model.program, executable, model.config.run.seed);
   result.prepare_s = seconds_between(begin, Clock::now());
 
-  const ProgramPorts& ports = model.program.ports;
-  const TensorId fetch[] = {ports.loss_sums};
+  Fetch fetch(model.program, {model.program.ports.loss_sums});
   const int64_t accumulation = model.config.batch.accumulation;
   std::vector<double> totals, micro_times, update_times;
   int64_t step = 0;
-  std::vector<std::byte> raw(static_cast<size_t>(model.program.tensor(ports.loss_sums).bytes()));
 
   // As the trainer does it: two micro-steps ahead of the device, metrics read behind the next one's first.
   struct Open {
@@ -93,7 +71,7 @@ BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& re
   const auto finish = [&] {
     executable.wait(open->last_micro);
     const auto micro_end = Clock::now();
-    executable.wait(open->update, raw);
+    fetch.wait(executable, open->update);
     const auto end = Clock::now();
     micro_times.push_back(seconds_between(previous, micro_end));
     update_times.push_back(seconds_between(micro_end, end));
@@ -103,7 +81,10 @@ BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& re
   };
   const auto update = [&] {
     std::vector<Ticket> micro;
-    write_scalars(model.program, executable, model.config, ++step);
+    ++step;
+    const double rate = model.config.schedule.lr * std::min(static_cast<double>(step) / 100, 1.0);
+    write_step_scalars(model.program, executable, model.config,
+                       {tokens_per_update(model.config), rate, step, 0, step});
     for (int64_t i = 0; i < accumulation; ++i) {
       write_random_batch(model.program, executable, model.config.model.vocab,
                          static_cast<uint64_t>(step * 1000 + i));
@@ -111,7 +92,7 @@ BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& re
       if (i == 0 && open) finish();
       if (i >= 2) executable.wait(micro[static_cast<size_t>(i - 2)]);
     }
-    open = Open{micro.back(), executable.run(SequenceId::Update, fetch)};
+    open = Open{micro.back(), executable.run(SequenceId::Update, fetch.tensors())};
     if (executable.finished(open->update)) finish();
   };
   const auto drain = [&] {
@@ -128,8 +109,6 @@ BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& re
   drain();
   const double whole = seconds_between(start, Clock::now());
 
-  float loss = 0;
-  std::memcpy(&loss, raw.data(), sizeof loss);
   result.estimate = model.estimate;
   result.device = model.device;
   result.memory = executable.memory();
@@ -137,7 +116,7 @@ BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& re
   result.peak_process_bytes = host ? process_memory().peak_resident_bytes : result.memory.process_bytes;
   result.tokens_per_update = tokens_per_update(model.config);
   const double tokens = static_cast<double>(result.tokens_per_update);
-  result.loss = static_cast<double>(loss) / tokens;
+  result.loss = fetch.values(0)[0] / tokens;
   result.updates = static_cast<int64_t>(totals.size());
   result.median_s = median(totals);
   result.min_s = *std::min_element(totals.begin(), totals.end());

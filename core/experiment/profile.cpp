@@ -9,6 +9,7 @@
 #include "core/config/derived.h"
 #include "core/experiment/benchmark.h"
 #include "core/train/model_state.h"
+#include "core/train/step_io.h"
 #include "kernels/api/cost.h"
 
 namespace lathe {
@@ -20,16 +21,6 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Scalars of a harmless update: no learning rate, so that repeating it changes nothing.
-void write_still_scalars(const PreparedModel& model) {
-  std::vector<float> values(kStepScalarCount, 0.0f);
-  values[static_cast<size_t>(StepScalar::InvValidTokens)] =
-      1.0f / static_cast<float>(tokens_per_update(model.config));
-  values[static_cast<size_t>(StepScalar::BiasCorrection1)] = 1.0f;
-  values[static_cast<size_t>(StepScalar::BiasCorrection2)] = 1.0f;
-  model.executable->write(model.program.ports.scalars, std::as_bytes(std::span(values)));
-}
-
 }  // namespace
 
 Profile profile_model(PreparedModel& model, const CostModel& costs, int repetitions) {
@@ -39,7 +30,8 @@ Profile profile_model(PreparedModel& model, const CostModel& costs, int repetiti
   result.rates = costs.rates();
   Executable& executable = *model.executable;
   initialise_weights(model.program, executable, model.config.run.seed);
-  write_still_scalars(model);
+  // A learning rate of zero: repeating the update changes nothing.
+  write_step_scalars(model.program, executable, model.config, {tokens_per_update(model.config), 0, 1, 0, 1});
   write_random_batch(model.program, executable, model.config.model.vocab, 1);
   executable.wait(executable.run(SequenceId::MicroFirst));
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "core/config/config_json.h"
@@ -12,9 +11,12 @@
 #include "core/platform/files.h"
 #include "core/platform/process.h"
 #include "core/program/program_builder.h"
+#include "core/train/evaluate_set.h"
 #include "core/train/generator.h"
+#include "core/train/group_statistics.h"
 #include "core/train/lr_schedule.h"
-#include "core/train/model_state.h"
+#include "core/train/norm_watch.h"
+#include "core/train/step_io.h"
 #include "kernels/api/error.h"
 
 namespace lathe {
@@ -26,38 +28,9 @@ constexpr int64_t kWarmUpdates = 3;  // of a session, left out of the ETA
 constexpr int64_t kFailuresToGiveUp = 100;  // non-finite updates in a row
 constexpr int64_t kRollbacksToGiveUp = 3;   // from the same step
 constexpr int64_t kStatisticsEvery = 50;    // updates between norms per parameter group
-constexpr int64_t kNormsToJudge = 20;       // norms seen before a z-score means something
-constexpr double kNormMemory = 0.02;        // weight of the newest norm in mean and variance
 
 double ms_between(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b) {
   return std::chrono::duration<double, std::milli>(b - a).count();
-}
-
-// Numbers of a fetched "wide" tensor.
-std::vector<double> wide_values(const Tensor& tensor, std::span<const std::byte>& bytes) {
-  std::vector<double> values(static_cast<size_t>(tensor.elements()));
-  const auto size = static_cast<size_t>(dtype_bytes(tensor.dtype));
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (tensor.dtype == DType::F64) {
-      std::memcpy(&values[i], bytes.data() + i * size, size);
-    } else {
-      float value = 0;
-      std::memcpy(&value, bytes.data() + i * size, size);
-      values[i] = value;
-    }
-  }
-  bytes = bytes.subspan(values.size() * size);
-  return values;
-}
-
-size_t fetched_bytes(const StepProgram& program, std::span<const TensorId> tensors) {
-  int64_t bytes = 0;
-  for (const TensorId id : tensors) bytes += program.tensor(id).bytes();
-  return static_cast<size_t>(bytes);
-}
-
-void write_ids(Executable& executable, TensorId tensor, const std::vector<int32_t>& ids) {
-  executable.write(tensor, std::as_bytes(std::span(ids)));
 }
 
 }  // namespace
@@ -74,7 +47,11 @@ struct Trainer::Pending {
 };
 
 Trainer::Trainer(const TrainingJob& job, TrainingProgress progress, TrainingObserver observer)
-    : job_(job), progress_(std::move(progress)), observer_(std::move(observer)) {
+    : job_(job),
+      progress_(std::move(progress)),
+      observer_(std::move(observer)),
+      fetch_(job.program,
+             {job.program.ports.loss_sums, job.program.ports.clip, job.program.ports.square_sums}) {
   if (progress_.cursor.is_null()) progress_.cursor = cursor_to_json(job_.data.sampler->cursor());
   result_.step = progress_.step;
   result_.checkpoint_step = -1;
@@ -137,7 +114,7 @@ std::optional<Trainer::Stop> Trainer::make_update() {
   if (auto stop = micro_steps(batch, update)) return stop;
   if (window_dropped_) return std::nullopt;
   const bool statistics = (progress_.step + 1) % kStatisticsEvery == 0;
-  if (statistics) samples_before_ = weight_samples();
+  if (statistics) samples_before_ = sample_weights(job_.program, job_.executable);
   enqueue_update(batch, update);
   feed_->recycle(std::move(batch));
   pending_ = std::make_unique<Pending>(std::move(update));
@@ -175,13 +152,12 @@ std::optional<Trainer::Stop> Trainer::micro_steps(UpdateBatch& batch, Pending& u
 }
 
 void Trainer::enqueue_micro_step(const UpdateBatch& batch, size_t index, Pending& update) {
-  const ProgramPorts& ports = job_.program.ports;
-  const Batch& micro = batch.micro[index];
-  if (index == 0) write_scalars(0, 1, batch.valid_tokens, 0);
-  write_ids(job_.executable, ports.tokens, micro.tokens);
-  write_ids(job_.executable, ports.targets, micro.targets);
-  if (ports.document_start != kNone) write_ids(job_.executable, ports.document_start, micro.document_start);
-  write_ids(job_.executable, ports.token_order, batch.token_order[index]);
+  if (index == 0) {
+    StepScalars scalars;
+    scalars.valid_tokens = batch.valid_tokens;
+    write_step_scalars(job_.program, job_.executable, config(), scalars);
+  }
+  write_batch(job_.program, job_.executable, batch.micro[index], batch.token_order[index]);
   update.micro.push_back(job_.executable.run(index == 0 ? SequenceId::MicroFirst : SequenceId::MicroRest));
 }
 
@@ -189,54 +165,20 @@ void Trainer::enqueue_update(const UpdateBatch& batch, Pending& update) {
   update.step = progress_.step + 1;
   update.learning_rate = learning_rate(config(), progress_.step, progress_.tokens);
   update.start = window_start_;
-  write_scalars(update.learning_rate, progress_.optimizer_step + 1, batch.valid_tokens, norm_limit());
-  const ProgramPorts& ports = job_.program.ports;
-  const TensorId fetch[] = {ports.loss_sums, ports.clip, ports.square_sums};
-  update.update = job_.executable.run(SequenceId::Update, fetch);
-}
-
-void Trainer::write_scalars(double rate, int64_t optimizer_step, int64_t valid_tokens,
-                            double max_accepted_norm) {
-  double values[kStepScalarCount] = {};
-  const auto set = [&](StepScalar scalar, double value) { values[static_cast<size_t>(scalar)] = value; };
-  const double t = static_cast<double>(optimizer_step);
-  set(StepScalar::InvValidTokens, valid_tokens > 0 ? 1.0 / static_cast<double>(valid_tokens) : 0.0);
-  set(StepScalar::LearningRate, rate);
-  set(StepScalar::BiasCorrection1, 1 - std::pow(config().optimizer.beta1, t));
-  set(StepScalar::BiasCorrection2, 1 - std::pow(config().optimizer.beta2, t));
-  set(StepScalar::MaxGradNorm, config().optimizer.clip);
-  set(StepScalar::MaxAcceptedNorm, max_accepted_norm);
-  // Stochastic rounding draws from seed and update number alone: a resumed run draws the same.
-  const uint64_t mixed =
-      (static_cast<uint64_t>(config().run.seed) << 32) ^ static_cast<uint64_t>(progress_.step + 1);
-  const uint64_t bits = mixed * 0x9E3779B97F4A7C15ull;
-  set(StepScalar::RandomLow, static_cast<double>((bits >> 16) & 0xFFFFFF));
-  set(StepScalar::RandomHigh, static_cast<double>((bits >> 40) & 0xFFFFFF));
-
-  const TensorId id = job_.program.ports.scalars;
-  if (job_.program.tensor(id).dtype == DType::F64) {
-    job_.executable.write(id, std::as_bytes(std::span(values)));
-  } else {
-    const std::vector<float> narrow(std::begin(values), std::end(values));
-    job_.executable.write(id, std::as_bytes(std::span(narrow)));
-  }
+  write_step_scalars(job_.program, job_.executable, config(),
+                     {batch.valid_tokens, update.learning_rate, progress_.optimizer_step + 1,
+                      accepted_norm(config().guard, progress_), update.step});
+  update.update = job_.executable.run(SequenceId::Update, fetch_.tensors());
 }
 
 std::optional<Trainer::Stop> Trainer::finish_update() {
   const std::unique_ptr<Pending> update = std::move(pending_);
-  const ProgramPorts& ports = job_.program.ports;
-  const TensorId fetch[] = {ports.loss_sums, ports.clip, ports.square_sums};
-  std::vector<std::byte> raw(fetched_bytes(job_.program, fetch));
   job_.executable.wait(update->micro.back());
   const auto backward_end = Clock::now();
-  job_.executable.wait(update->update, raw);
+  fetch_.wait(job_.executable, update->update);
   const auto end = Clock::now();
   const int64_t wall_ms = wall_clock_ms();  // of the same moment: rates times times must give the tokens
-
-  std::span<const std::byte> rest(raw);
-  const auto sums = wide_values(job_.program.tensor(ports.loss_sums), rest);
-  const auto clip = wide_values(job_.program.tensor(ports.clip), rest);
-  const auto square_sums = wide_values(job_.program.tensor(ports.square_sums), rest);
+  const std::vector<double> sums = fetch_.values(0), clip = fetch_.values(1), square_sums = fetch_.values(2);
   const double loss = update->valid_tokens > 0 ? sums[0] / static_cast<double>(update->valid_tokens)
                                                : std::numeric_limits<double>::quiet_NaN();
   const double norm = clip[static_cast<size_t>(ClipResult::GradNorm)];
@@ -324,13 +266,6 @@ std::string Trainer::culprit(std::span<const double> square_sums, double loss) c
   return names;
 }
 
-double Trainer::norm_limit() const {
-  const RunConfig::Guard& guard = config().guard;
-  if (guard.norm_zscore <= 0 || progress_.norm_count < kNormsToJudge || guard.norm_action == NormAction::Warn)
-    return 0;
-  return std::exp(progress_.norm_mean + guard.norm_zscore * std::sqrt(progress_.norm_variance));
-}
-
 std::optional<Trainer::Stop> Trainer::guard_update(const Pending& update, bool skipped, double norm,
                                                    const std::string& culprit) {
   const RunConfig::Guard& guard = config().guard;
@@ -348,25 +283,13 @@ std::optional<Trainer::Stop> Trainer::guard_update(const Pending& update, bool s
   }
   failures_in_a_row_ = 0;
 
-  const double log_norm = std::log(std::max(norm, 1e-30));
-  const bool judge = guard.norm_zscore > 0 && progress_.norm_count >= kNormsToJudge;
-  const double deviation = std::sqrt(progress_.norm_variance);
-  const bool alarm = judge && log_norm > progress_.norm_mean + guard.norm_zscore * deviation;
-  if (alarm) {
+  if (const std::optional<double> deviations = judge_norm(guard, progress_, norm)) {
     const std::string what =
         fmt::format("Update {}: gradient norm {:.3g}, {:.1f} standard deviations above its mean{}.",
-                    update.step, norm, (log_norm - progress_.norm_mean) / std::max(deviation, 1e-9),
-                    skipped ? "; the update was skipped" : "");
+                    update.step, norm, *deviations, skipped ? "; the update was skipped" : "");
     say(EventLevel::Warning, what);
     if (guard.norm_action == NormAction::Stop) return Stop{RunStatus::Failed, what};
-    return std::nullopt;  // an outlier teaches the running mean nothing
   }
-  // Running mean and variance of the log norm, exponentially forgetting (West 1979).
-  const double weight = std::max(kNormMemory, 1.0 / static_cast<double>(progress_.norm_count + 1));
-  const double difference = log_norm - progress_.norm_mean;
-  progress_.norm_mean += weight * difference;
-  progress_.norm_variance = (1 - weight) * (progress_.norm_variance + weight * difference * difference);
-  ++progress_.norm_count;
   return std::nullopt;
 }
 
@@ -558,52 +481,28 @@ std::optional<Trainer::Stop> Trainer::reached_limit() const {
 }
 
 void Trainer::evaluate() {
-  const ProgramPorts& ports = job_.program.ports;
-  if (ports.eval_sums == kNone) {
+  if (job_.program.ports.eval_sums == kNone) {
     say(EventLevel::Warning, "This run was prepared without evaluation (run.eval_every=0).");
     return;
   }
-  const int64_t rows = config().batch.micro_batch;
   bool first = true;
   for (const ValidationSet& set : job_.data.validation) {
     const auto start = Clock::now();
-    double sum = 0;
-    int64_t valid = 0;
-    std::vector<Ticket> tickets;
-    const TensorId fetch[] = {ports.eval_sums};
-    std::vector<std::byte> raw(fetched_bytes(job_.program, fetch));
-    size_t collected = 0;
-    const auto collect = [&](size_t until) {
-      for (; collected < until; ++collected) {
-        job_.executable.wait(tickets[collected], raw);
-        std::span<const std::byte> rest(raw);
-        sum += wide_values(job_.program.tensor(ports.eval_sums), rest)[0];
-      }
-    };
-    Batch batch;
-    for (int64_t window = 0; window < set.windows(); window += rows) {
-      if (observer_.between_micro_steps) observer_.between_micro_steps(job_.control);
-      if (job_.control.stop_now_requested()) return;
-      set_live(RunStatus::Running, "evaluation", window / rows + 1);
-      set.fill(window, rows, batch);
-      valid += batch.valid_tokens;
-      write_ids(job_.executable, ports.tokens, batch.tokens);
-      write_ids(job_.executable, ports.targets, batch.targets);
-      if (ports.document_start != kNone)
-        write_ids(job_.executable, ports.document_start, batch.document_start);
-      tickets.push_back(job_.executable.run(SequenceId::Evaluate, fetch));
-      if (tickets.size() > static_cast<size_t>(kInFlight))
-        collect(tickets.size() - static_cast<size_t>(kInFlight));
-    }
-    collect(tickets.size());
+    const auto result =
+        evaluate_set(job_.program, job_.executable, set, config().batch.micro_batch, [&](int64_t batch) {
+          if (observer_.between_micro_steps) observer_.between_micro_steps(job_.control);
+          set_live(RunStatus::Running, "evaluation", batch);
+          return !job_.control.stop_now_requested();
+        });
+    if (!result) return;
     EvaluationRow row;
     static_cast<RowPosition&>(row) = position();
     row.set = set.name();
-    row.eval_loss = valid > 0 ? sum / static_cast<double>(valid) : std::numeric_limits<double>::quiet_NaN();
-    row.eval_tokens = static_cast<double>(valid);
+    row.eval_loss = result->loss;
+    row.eval_tokens = static_cast<double>(result->valid_tokens);
     row.eval_ms = ms_between(start, Clock::now());
     job_.writer.add_evaluation(row);
-    if (first) result_.last_eval_loss = *row.eval_loss;
+    if (first) result_.last_eval_loss = result->loss;
     first = false;
     if (observer_.on_evaluation) observer_.on_evaluation(row);
   }
@@ -630,52 +529,9 @@ void Trainer::sample(const std::vector<std::string>& prompts) {
   }
 }
 
-// Up to 65,536 weights of each group, in 64 evenly spaced runs, as FP32 masters where there are any.
-std::vector<std::vector<float>> Trainer::weight_samples() {
-  constexpr int64_t kRuns = 64, kRun = 1024;
-  std::vector<std::vector<float>> samples;
-  for (const ParameterGroup& group : job_.program.groups) {
-    Parameter part;  // a stretch of the group, read like a parameter
-    part.group = static_cast<int>(&group - job_.program.groups.data());
-    std::vector<float> values;
-    const int64_t length = std::min(group.elements, kRun), runs = group.elements <= kRun ? 1 : kRuns;
-    for (int64_t i = 0; i < runs; ++i) {
-      part.offset = runs == 1 ? 0 : (group.elements - length) / (runs - 1) * i;
-      part.shape = {length};
-      const std::vector<float> stretch = parameter_values(job_.program, job_.executable, part);
-      values.insert(values.end(), stretch.begin(), stretch.end());
-    }
-    samples.push_back(std::move(values));
-  }
-  return samples;
-}
-
 void Trainer::add_statistics() {
-  const ProgramPorts& ports = job_.program.ports;
-  const TensorId fetch[] = {ports.weight_square_sums, ports.square_sums};
-  std::vector<std::byte> raw(fetched_bytes(job_.program, fetch));
-  job_.executable.wait(job_.executable.run(SequenceId::Statistics, fetch), raw);
-  std::span<const std::byte> rest(raw);
-  const auto weights = wide_values(job_.program.tensor(ports.weight_square_sums), rest);
-  const auto gradients = wide_values(job_.program.tensor(ports.square_sums), rest);
-  const std::vector<std::vector<float>> after = weight_samples();
-  for (size_t g = 0; g < job_.program.groups.size(); ++g) {
-    double weight = 0, gradient = 0, change = 0, sampled = 0;
-    for (const int p : job_.program.groups[g].parameters) {
-      weight += weights[static_cast<size_t>(p)];
-      gradient += gradients[static_cast<size_t>(p)];
-    }
-    for (size_t i = 0; i < after[g].size(); ++i) {
-      const double difference = double{after[g][i]} - samples_before_[g][i];
-      change += difference * difference;
-      sampled += double{samples_before_[g][i]} * samples_before_[g][i];
-    }
-    GroupRow row;
+  for (GroupRow& row : group_statistics(job_.program, job_.executable, samples_before_)) {
     static_cast<RowPosition&>(row) = position();
-    row.group = job_.program.groups[g].name;
-    row.group_weight_norm = std::sqrt(weight);
-    row.group_grad_norm = std::sqrt(gradient);
-    row.group_update_ratio = sampled > 0 ? std::sqrt(change / sampled) : 0.0;
     job_.writer.add_group_stats(row);
   }
 }

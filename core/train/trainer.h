@@ -15,6 +15,7 @@
 #include "core/program/estimate.h"
 #include "core/train/checkpoint.h"
 #include "core/train/run_control.h"
+#include "core/train/step_io.h"
 #include "core/train/telemetry.h"
 #include "core/train/training_data.h"
 #include "core/train/update_feed.h"
@@ -90,9 +91,6 @@ class Trainer {
   void evaluate();
   void sample(const std::vector<std::string>& prompts);
   void add_statistics();
-  std::vector<std::vector<float>> weight_samples();
-  void write_scalars(double learning_rate, int64_t optimizer_step, int64_t valid_tokens,
-                     double max_accepted_norm);
   void take_commands();
   void answer(CommandKind kind, const std::string& text);
   void say(EventLevel level, const std::string& text);
@@ -102,12 +100,12 @@ class Trainer {
   int64_t active_ms(Clock::time_point at = Clock::now()) const;
   std::optional<int64_t> eta_ms() const;
   std::string culprit(std::span<const double> square_sums, double loss) const;
-  double norm_limit() const;
   void watch_speed(double step_ms);
 
   TrainingJob job_;
   TrainingProgress progress_;
   TrainingObserver observer_;
+  Fetch fetch_;  // loss sums, clip result, squared gradient norms of an update
   TrainingResult result_;
   std::unique_ptr<UpdateFeed> feed_;
   std::unique_ptr<Pending> pending_;

@@ -10,7 +10,6 @@
 //   updates losses.json             loss of every update, and of that micro-batch index.json names and shapes
 // With --weights the weights start from DIR/after.bin instead of the seed.
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -23,6 +22,7 @@
 #include "core/platform/files.h"
 #include "core/train/lr_schedule.h"
 #include "core/train/model_state.h"
+#include "core/train/step_io.h"
 #include "core/train/training_run.h"
 #include "core/train/update_feed.h"
 #include "kernels/api/numerics.h"
@@ -105,34 +105,21 @@ class ReferenceRun {
  private:
   void micro_step(SequenceId sequence) {
     const int64_t context = model_.config.model.context, rows = model_.config.batch.micro_batch;
-    std::vector<int32_t> tokens, targets, order;
+    Batch batch;
+    std::vector<int32_t> order;
     for (int64_t row = 0; row < rows; ++row, ++next_) {
       const int32_t* window = tokens_.data() + next_ % count_ * (context + 1);
-      tokens.insert(tokens.end(), window, window + context);
-      targets.insert(targets.end(), window + 1, window + context + 1);
+      batch.tokens.insert(batch.tokens.end(), window, window + context);
+      batch.targets.insert(batch.targets.end(), window + 1, window + context + 1);
     }
-    sort_rows_by_token(tokens, order);
-    const ProgramPorts& ports = model_.program.ports;
-    model_.executable->write(ports.tokens, std::as_bytes(std::span(tokens)));
-    model_.executable->write(ports.targets, std::as_bytes(std::span(targets)));
-    model_.executable->write(ports.token_order, std::as_bytes(std::span(order)));
+    batch.document_start.assign(batch.tokens.size(), 0);
+    sort_rows_by_token(batch.tokens, order);
+    write_batch(model_.program, *model_.executable, batch, order);
     model_.executable->run(sequence);
   }
 
   void write_scalars(double rate, int64_t step, int64_t valid) {
-    const RunConfig::Optimizer& optimizer = model_.config.optimizer;
-    std::vector<float> values(kStepScalarCount, 0.0f);
-    const auto set = [&](StepScalar scalar, double value) {
-      values[static_cast<size_t>(scalar)] = static_cast<float>(value);
-    };
-    const double t = static_cast<double>(step);
-    set(StepScalar::InvValidTokens, 1.0 / static_cast<double>(valid));
-    set(StepScalar::LearningRate, rate);
-    set(StepScalar::BiasCorrection1, 1 - std::pow(optimizer.beta1, t));
-    set(StepScalar::BiasCorrection2, 1 - std::pow(optimizer.beta2, t));
-    set(StepScalar::MaxGradNorm, optimizer.clip);
-    set(StepScalar::RandomLow, t);
-    model_.executable->write(model_.program.ports.scalars, std::as_bytes(std::span(values)));
+    write_step_scalars(model_.program, *model_.executable, model_.config, {valid, rate, step, 0, step});
   }
 
   std::vector<float> floats(TensorId id) {
