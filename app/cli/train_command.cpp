@@ -183,40 +183,20 @@ void add_generate(CLI::App& app, Context& context) {
       "Example:\n  lathe generate last --prompt \"It is a truth\" --tokens 100 --temperature 0.7");
   command->callback([arguments, &context] {
     const HistoryStore history = open_store(context);
-    const CheckpointReference from = find_checkpoint(history, arguments->run);
-    RunConfig config = from_json(nlohmann::json::parse(from.manifest.settings.dump()));
-    set_text(config, "run.device", arguments->device);
-    config.memory.vram_budget.automatic = true;
-    if (config.data.sources.empty())
-      throw Error(ErrorCode::NotFound, "The run names no dataset, hence no tokenizer.");
-    std::shared_ptr<const Tokenizer> tokenizer;
-    for (const DataSource& source : config.data.sources) {
-      const auto path = Dataset(from_utf8(source.path)).tokenizer_path();
-      if (path && !tokenizer) tokenizer = std::make_shared<const Tokenizer>(*path);
-    }
-    if (!tokenizer) {
-      throw Error(ErrorCode::NotFound, "No dataset of the run has a tokenizer.",
-                  "Import the dataset again with --tokenizer.");
-    }
     const BackendRegistry registry = make_backends();
-    PrepareRequest request;
-    request.train = request.evaluate = false;
-    request.generate = true;
-    request.home = history.home();
-    PreparedModel model = plan_model(config, registry, request);
-    allocate_model(model, registry, request);
-    load_checkpoint(from.folder, from.manifest, model.program, *model.executable, LoadStates::WeightsOnly);
+    RunConfig device;
+    set_text(device, "run.device", arguments->device);
+    TextModel model = open_text_model(history, registry, arguments->run, device.run.device);
     const double start = monotonic_seconds();
     if (!context.json) std::cout << arguments->prompt << std::flush;
-    const std::string text =
-        generate_text(model.program, *model.executable, config.model.vocab, *tokenizer, arguments->prompt,
-                      arguments->tokens, arguments->sampling, [&](const std::string& piece) {
-                        if (!context.json) std::cout << piece << std::flush;
-                        return true;
-                      });
+    const std::string text = model.generate(arguments->prompt, arguments->tokens, arguments->sampling,
+                                            [&](const std::string& piece) {
+                                              if (!context.json) std::cout << piece << std::flush;
+                                              return true;
+                                            });
     print(context,
-          Json{{"run", from.run},
-               {"step", from.step},
+          Json{{"run", model.from.run},
+               {"step", model.from.step},
                {"prompt", arguments->prompt},
                {"text", text},
                {"seconds", monotonic_seconds() - start}},

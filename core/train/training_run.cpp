@@ -182,6 +182,38 @@ CheckpointReference find_checkpoint(const HistoryStore& history, const std::stri
   return result;
 }
 
+TextModel open_text_model(const HistoryStore& history, const BackendRegistry& registry,
+                          const std::string& reference, Device device) {
+  TextModel result;
+  result.from = find_checkpoint(history, reference);
+  RunConfig config = from_json(nlohmann::json::parse(result.from.manifest.settings.dump()));
+  config.run.device = device;
+  config.memory.vram_budget.automatic = true;
+  for (const DataSource& source : config.data.sources) {
+    const auto path = Dataset(from_utf8(source.path)).tokenizer_path();
+    if (path && !result.tokenizer) result.tokenizer = std::make_shared<const Tokenizer>(*path);
+  }
+  if (!result.tokenizer) {
+    throw Error(ErrorCode::NotFound, "No dataset of the run has a tokenizer.",
+                "Import the dataset again with --tokenizer.");
+  }
+  PrepareRequest request;
+  request.train = request.evaluate = false;
+  request.generate = true;
+  request.home = history.home();
+  result.model = plan_model(config, registry, request);
+  allocate_model(result.model, registry, request);
+  load_checkpoint(result.from.folder, result.from.manifest, result.model.program, *result.model.executable,
+                  LoadStates::WeightsOnly);
+  return result;
+}
+
+std::string TextModel::generate(const std::string& prompt, int64_t tokens, const SamplingSettings& sampling,
+                                const std::function<bool(const std::string&)>& on_text) {
+  return generate_text(model.program, *model.executable, model.config.model.vocab, *tokenizer, prompt, tokens,
+                       sampling, on_text);
+}
+
 TrainingRun::~TrainingRun() = default;
 
 std::unique_ptr<TrainingRun> TrainingRun::create(HistoryStore& history, const BackendRegistry& registry,

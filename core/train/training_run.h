@@ -11,6 +11,7 @@
 #include "core/history/history_store.h"
 #include "core/program/estimate.h"
 #include "core/train/checkpoint.h"
+#include "core/train/generator.h"
 #include "core/train/run_control.h"
 #include "core/train/trainer.h"
 #include "core/train/training_data.h"
@@ -54,6 +55,18 @@ struct CheckpointReference {
   CheckpointManifest manifest;
 };
 CheckpointReference find_checkpoint(const HistoryStore& history, const std::string& reference);
+
+// A checkpoint on a device, ready to write text with the tokenizer of the run's data.
+struct TextModel {
+  CheckpointReference from;
+  PreparedModel model;
+  std::shared_ptr<const Tokenizer> tokenizer;
+
+  std::string generate(const std::string& prompt, int64_t tokens, const SamplingSettings& sampling,
+                       const std::function<bool(const std::string&)>& on_text = {});
+};
+TextModel open_text_model(const HistoryStore& history, const BackendRegistry& registry,
+                          const std::string& reference, Device device = Device::Automatic);
 
 class TrainingRun {
  public:

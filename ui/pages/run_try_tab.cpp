@@ -10,10 +10,6 @@
 #include <QSpinBox>
 #include <QVBoxLayout>
 
-#include "core/config/config_json.h"
-#include "core/data/dataset.h"
-#include "core/platform/files.h"
-#include "core/train/generator.h"
 #include "core/train/training_run.h"
 #include "ui/app_context.h"
 #include "ui/devices.h"
@@ -36,27 +32,8 @@ struct Request {
 // On a worker: loads the checkpoint beside whatever else runs and writes.
 void write_text(HistoryStore& history, const BackendRegistry& registry, const Request& request,
                 const std::function<bool(const std::string&)>& on_text) {
-  const CheckpointReference from = find_checkpoint(history, request.run);
-  RunConfig config = from_json(nlohmann::json::parse(from.manifest.settings.dump()));
-  config.memory.vram_budget.automatic = true;
-  std::shared_ptr<const Tokenizer> tokenizer;
-  for (const DataSource& source : config.data.sources) {
-    const auto path = Dataset(from_utf8(source.path)).tokenizer_path();
-    if (path && !tokenizer) tokenizer = std::make_shared<const Tokenizer>(*path);
-  }
-  if (!tokenizer) {
-    throw Error(ErrorCode::NotFound, "No dataset of the run has a tokenizer.",
-                "Import the dataset again together with its tokenizer.");
-  }
-  PrepareRequest prepare;
-  prepare.train = prepare.evaluate = false;
-  prepare.generate = true;
-  prepare.home = history.home();
-  PreparedModel model = plan_model(config, registry, prepare);
-  allocate_model(model, registry, prepare);
-  load_checkpoint(from.folder, from.manifest, model.program, *model.executable, LoadStates::WeightsOnly);
-  generate_text(model.program, *model.executable, config.model.vocab, *tokenizer, request.prompt,
-                request.tokens, request.sampling, on_text);
+  open_text_model(history, registry, request.run)
+      .generate(request.prompt, request.tokens, request.sampling, on_text);
 }
 
 }  // namespace
