@@ -12,7 +12,8 @@ lathe_packages_core=(
 lathe_packages_workbench=(qt6-base-dev qt6-svg-dev libqcustomplot-dev)
 
 # To build and run the tests.
-lathe_packages_tests=(ccache libgtest-dev libgmock-dev libbenchmark-dev clang-format-14 python3 sqlite3)
+lathe_packages_tests=(ccache libgtest-dev libgmock-dev libbenchmark-dev clang-format-14 python3 sqlite3
+  xvfb openbox xdotool)
 
 # Prints those of the given packages that are not installed.
 lathe_missing_packages() {

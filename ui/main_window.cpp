@@ -261,8 +261,13 @@ void MainWindow::show_banner(const QString& text, const QString& action, std::fu
 
 void MainWindow::restore_geometry() {
   if (restoreGeometry(context_.preferences.value(QStringLiteral("window/geometry")).toByteArray())) return;
-  const QSize space = screen()->availableSize();
-  resize(std::min(1400, space.width()), std::min(880, space.height()));
+  const QSize space = screen()->availableSize(), wanted(1440, 900);
+  // The frame needs room, too: on a laptop's screen the whole of it.
+  if (space.width() < wanted.width() + 64 || space.height() < wanted.height() + 64) {
+    setWindowState(Qt::WindowMaximized);
+  } else {
+    resize(wanted);
+  }
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

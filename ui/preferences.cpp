@@ -41,14 +41,6 @@ void Preferences::set_scale(double scale) {
   set_typed(QStringLiteral("scale"), sane_scale(scale));
 }
 
-int Preferences::telemetry_ms() const {
-  return std::clamp(value(QStringLiteral("telemetry_ms"), 1000).toInt(), 100, 60000);
-}
-
-void Preferences::set_telemetry_ms(int ms) {
-  set_typed(QStringLiteral("telemetry_ms"), ms);
-}
-
 QString Preferences::data_folder() const {
   return value(QStringLiteral("data_folder"), home_ + QStringLiteral("/datasets")).toString();
 }

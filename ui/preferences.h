@@ -23,8 +23,6 @@ class Preferences : public QObject {
   // scaling.
   double scale() const;
   void set_scale(double scale);
-  int telemetry_ms() const;  // milliseconds between readings of GPU telemetry, 100 to 60,000
-  void set_telemetry_ms(int ms);
   QString data_folder() const;  // where new datasets go; default: datasets/ in the home folder
   void set_data_folder(const QString& folder);
   bool notifications() const;

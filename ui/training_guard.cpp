@@ -4,6 +4,8 @@
 #include <QPushButton>
 #include <algorithm>
 
+#include "core/config/config_json.h"
+#include "core/config/derived.h"
 #include "core/history/history_store.h"
 #include "core/train/run_control.h"
 #include "kernels/api/error.h"
@@ -16,6 +18,9 @@
 #include "ui/text.h"
 
 namespace lathe::ui {
+namespace {
+constexpr int kProgressMs = 2000;
+}
 
 QString closing_question(const QString& run, const WorkAtStake& stake) {
   const QString saved =
@@ -34,14 +39,37 @@ QString closing_question(const QString& run, const WorkAtStake& stake) {
 TrainingGuard::TrainingGuard(AppContext& context, QObject* parent) : QObject(parent), context_(context) {
   connect(&context.session, &OwnSession::changed, this, &TrainingGuard::session_changed);
   connect(&context.session, &OwnSession::ended, this, &TrainingGuard::session_ended);
+  progress_timer_.setInterval(kProgressMs);
+  connect(&progress_timer_, &QTimer::timeout, this, &TrainingGuard::show_progress);
 }
 
 void TrainingGuard::session_changed() {
+  if (context_.session.active()) {
+    if (!progress_timer_.isActive()) progress_timer_.start();
+  } else {
+    progress_timer_.stop();
+    progress_job_.cancel();
+    context_.desktop.set_progress(std::nullopt);
+  }
   if (context_.session.active() && context_.preferences.keep_awake()) {
     if (!context_.desktop.sleep_inhibited()) context_.desktop.inhibit_sleep(tr("Training a model"));
   } else {
     context_.desktop.release_sleep();
   }
+}
+
+void TrainingGuard::show_progress() {
+  const QString run = context_.session.run_id();
+  if (run.isEmpty() || progress_job_.busy()) return;
+  progress_job_.run(
+      [open = context_.open_history, id = to_std(run)]() -> std::optional<double> {
+        const RunDetails details = open()->details(id);
+        const std::optional<int64_t> last =
+            last_update(from_json_text(details.settings_json, {}, "the history"));
+        if (!last || *last <= 0) return std::nullopt;  // a run without an end has no fraction
+        return static_cast<double>(details.step) / static_cast<double>(*last);
+      },
+      [this](std::optional<double> fraction) { context_.desktop.set_progress(fraction); });
 }
 
 void TrainingGuard::session_ended(const QString& run) {

@@ -4,6 +4,7 @@
 
 #include <QObject>
 #include <QString>
+#include <QTimer>
 #include <functional>
 
 #include "ui/latest_job.h"
@@ -39,13 +40,15 @@ class TrainingGuard : public QObject {
   void session_changed();
   void session_ended(const QString& run);
   void report_end(const QString& run);
+  void show_progress();  // on the task bar, now and then
   Answer ask_in_dialog(QWidget* window, const QString& question) const;
 
   AppContext& context_;
   bool closing_ = false;
   bool move_out_ = false;  // go on in a process of its own once saved
   std::function<void()> close_again_;
-  LatestJob job_;
+  QTimer progress_timer_;
+  LatestJob job_, progress_job_;
 };
 
 // "Run X trains in this window at step 412. Its last checkpoint is of step 400: 12 updates, about 3 min …"

@@ -193,15 +193,18 @@ TEST_F(WindowFlow, OnePerson_FromTextToComparison_GetsThere) {
   go("runs");
   runs_page().table().selectRow(0);
   runs_page().clone_current();
+  const QString first_name = to_qt(summary(first).name);
   ASSERT_TRUE(wait_until(
-      [&] { return window_->place() == Place::New && new_page().document().config().model.vocab == 300; },
+      [&] { return window_->place() == Place::New && new_page().document().base_name() == first_name; },
       kPatienceMs));
   type("schedule.lr", QStringLiteral("5e-4"));
   type("run.updates", QStringLiteral("12"));
   launch();
   const QString second = surroundings_.session.run_id();
   ASSERT_NE(second, first);
-  ASSERT_TRUE(reached(second, RunStatus::Finished));
+  ASSERT_TRUE(reached(second, RunStatus::Finished))
+      << status_name(summary(second).status) << " at step " << summary(second).step << ": "
+      << summary(second).status_reason;
 
   // Side by side: the learning rate is among what differs.
   go("runs");

@@ -70,7 +70,7 @@ class Window(support.WorkplaceTest):
     def write_draft(self, run_in):
         """What New will show at the next start: the settings of the small model, and where the run lives."""
         settings = {}
-        for key, value in {**SETTINGS, "data.sources": str(self.data)}.items():
+        for key, value in {**SETTINGS, "data.sources": [{"path": str(self.data)}]}.items():
             section, name = key.split(".", 1)
             settings.setdefault(section, {})[name] = value
         text = json.dumps(settings).replace("\\", "\\\\").replace('"', '\\"')

@@ -3,17 +3,26 @@
 
 #include <QAbstractItemModelTester>
 #include <QCloseEvent>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
 #include <QListView>
 #include <QTest>
 #include <QThread>
 #include <QToolButton>
+#include <QTranslator>
+#include <algorithm>
 #include <cmath>
+#include <ctime>
 
+#include "core/config/presets.h"
+#include "core/config/setting_info.h"
 #include "tests/ui/ui_support.h"
 #include "ui/alert_panel.h"
 #include "ui/latest_job.h"
 #include "ui/main_window.h"
 #include "ui/pages/make_page.h"
+#include "ui/pages/new_page.h"
 #include "ui/text.h"
 #include "ui/theme/icons.h"
 #include "ui/training_guard.h"
@@ -227,6 +236,97 @@ TEST_F(ShellTest, Theme_Switched_RepaintsEveryPage) {
       EXPECT_EQ(ground.lightness() < 128, dark) << i;
     }
   }
+}
+
+// No control is narrower or lower than it says it needs, at the smallest window.
+TEST_F(ShellTest, EveryPage_SmallestWindow_SqueezesNoControl) {
+  open();
+  window_->resize(1024, 640);
+  for (int i = 0; i < kPlaceCount; ++i) {
+    window_->show_place(static_cast<Place>(i));
+    wait_until([] { return false; }, 100);  // layouts settle
+    for (const QWidget* widget : window_->page(static_cast<Place>(i))->findChildren<QWidget*>()) {
+      const auto* label = qobject_cast<const QLabel*>(widget);
+      const bool control = qobject_cast<const QAbstractButton*>(widget) ||
+                           qobject_cast<const QComboBox*>(widget) || qobject_cast<const QLineEdit*>(widget) ||
+                           (label && !label->wordWrap());
+      if (!control || !widget->isVisible() || widget->visibleRegion().isEmpty()) continue;
+      if (widget->inherits("QLineEditIconButton")) continue;
+      EXPECT_GE(widget->width(), widget->minimumSizeHint().width())
+          << to_std(place_title(static_cast<Place>(i))) << " " << widget->metaObject()->className() << " "
+          << to_std(widget->objectName() + (label ? label->text() : QString()));
+      EXPECT_GE(widget->height(), widget->minimumSizeHint().height())
+          << to_std(place_title(static_cast<Place>(i))) << " " << widget->metaObject()->className() << " "
+          << to_std(widget->objectName() + (label ? label->text() : QString()));
+    }
+  }
+}
+
+// Every text goes through tr(): in a made-up language it comes back in brackets.
+class PseudoTranslator : public QTranslator {
+ public:
+  bool isEmpty() const override { return false; }
+  QString translate(const char*, const char* text, const char*, int n) const override {
+    QString shown = QString::fromUtf8(text);
+    if (n >= 0) shown.replace(QLatin1String("%n"), QString::number(n));
+    return QChar(0x27E6) + shown + QChar(0x27E7);
+  }
+};
+
+TEST_F(ShellTest, EveryPage_InAPseudoLanguage_ShowsOnlyTranslatedTexts) {
+  PseudoTranslator pseudo;
+  QCoreApplication::installTranslator(&pseudo);
+  open();
+  // Names of settings, presets and choices come from core's tables and files, the same in every language.
+  QStringList names;
+  for (const SettingInfo& info : settings()) {
+    names << to_qt(info.label) << to_qt(info.section_label) << to_qt(info.unit);
+  }
+  for (const PresetInfo& preset : list_presets()) names << to_qt(preset.name);
+  for (const Place place : {Place::New, Place::Data, Place::System, Place::Help}) {
+    window_->show_place(place);
+    for (const QWidget* widget : window_->page(place)->findChildren<QWidget*>()) {
+      QString text;
+      if (const auto* button = qobject_cast<const QAbstractButton*>(widget)) text = button->text();
+      if (const auto* label = qobject_cast<const QLabel*>(widget)) text = label->text();
+      const bool has_letters = std::ranges::any_of(text, [](QChar c) { return c.isLetter(); });
+      if (!has_letters || !widget->isVisible() || names.contains(text)) continue;
+      EXPECT_TRUE(text.contains(QChar(0x27E6))) << to_std(place_title(place)) << ": " << to_std(text);
+    }
+  }
+  QCoreApplication::removeTranslator(&pseudo);
+}
+
+double thread_cpu_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+// What the GUI thread spends on a keystroke in the form and on changing places.
+TEST_F(ShellTest, KeystrokesAndPlaces_OnTheGuiThread_TakeMilliseconds) {
+  open();
+  auto* page = static_cast<NewPage*>(window_->page(Place::New));
+  window_->show_place(Place::New);
+  std::vector<double> keystrokes, places;
+  for (int i = 0; i < 200; ++i) {
+    const double begin = thread_cpu_ms();
+    page->document().set_text("model.layers", QString::number(2 + i % 6));
+    keystrokes.push_back(thread_cpu_ms() - begin);
+    QCoreApplication::processEvents();
+  }
+  for (int i = 0; i < 60; ++i) {
+    const double begin = thread_cpu_ms();
+    window_->show_place(static_cast<Place>(i % kPlaceCount));
+    places.push_back(thread_cpu_ms() - begin);
+    QCoreApplication::processEvents();
+  }
+  std::ranges::sort(keystrokes);
+  std::ranges::sort(places);
+  RecordProperty("keystroke_p99_us", static_cast<int>(keystrokes[197] * 1e3));
+  EXPECT_LT(keystrokes[197], 16) << "worst " << keystrokes.back();
+  EXPECT_LT(keystrokes.back(), 50);
+  EXPECT_LT(places.back(), 50);
 }
 
 TEST(ClosingQuestion, RunWithoutCheckpoint_SaysWhatIsLost) {

@@ -4,7 +4,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
-#include <QTimer>
+#include <QShortcut>
 
 #include "core/history/history_store.h"
 #include "ui/alerts.h"
@@ -55,7 +55,9 @@ LaunchBar::LaunchBar(AppContext& context, ConfigDocument& document, NewAssessor&
                               ? kOwnProcess
                               : kThisWindow);
   launch_->setObjectName(QStringLiteral("launch"));
-  launch_->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return));
+  // Not the button's own shortcut: setText() would clear it.
+  auto* keys = new QShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return), this);
+  connect(keys, &QShortcut::activated, launch_, &QPushButton::click);
   reason_->setAccessibleName(tr("Why the run can't be launched yet"));
   way_out_->setObjectName(QStringLiteral("way_out"));
 

@@ -131,9 +131,8 @@ void NewPage::open_first() {
   const QString draft = context().preferences.value(QStringLiteral("new/draft")).toString();
   const QString base = context().preferences.value(QStringLiteral("new/draft_base")).toString();
   if (draft.isEmpty()) return;
-  // A draft written by another version may not be readable any more: then the preset stands.
   try {
-    const RunConfig config = from_json_text(to_std(draft));
+    const RunConfig config = from_json_text(to_std(draft), {}, "the last draft");
     RunConfig base_config = document_.base();
     for (const PresetInfo& preset : list_presets()) {
       if (to_qt(preset.name) == base) base_config = load_preset(preset.name);
@@ -141,8 +140,13 @@ void NewPage::open_first() {
     if (config == base_config) return;
     if (base_config != document_.base()) document_.load(base_config, base);
     document_.apply(config, tr("take up the last draft"));
-  } catch (const Error&) {
-    return;
+  } catch (const Error& error) {
+    // Written by another version, perhaps: the preset stands, and the text is there to be mended.
+    context().alerts.add({Alert::Level::Warning,
+                          tr("The draft of last time can't be taken up."),
+                          to_qt(error.what_happened()),
+                          {},
+                          draft});
   }
 }
 

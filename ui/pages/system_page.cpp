@@ -11,7 +11,6 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
-#include <QSpinBox>
 #include <QTextBrowser>
 #include <QUrl>
 #include <QVBoxLayout>
@@ -93,18 +92,6 @@ QWidget* SystemPage::make_preferences() {
   });
   form->addRow(tr("Scale"), scale);
   form->addRow(QString(), restart_);
-
-  auto* telemetry = new QSpinBox;
-  telemetry->setRange(100, 60000);
-  telemetry->setSingleStep(100);
-  telemetry->setSuffix(tr(" ms"));
-  telemetry->setValue(preferences.telemetry_ms());
-  telemetry->setAccessibleName(tr("Telemetry every"));
-  telemetry->setToolTip(
-      tr("How often GPU utilisation, temperature, power and clocks are read while a run trains"));
-  connect(telemetry, &QSpinBox::valueChanged, this,
-          [&preferences](int ms) { preferences.set_telemetry_ms(ms); });
-  form->addRow(tr("Telemetry every"), telemetry);
 
   auto* notify = new QCheckBox(tr("Notify on the desktop"));
   notify->setChecked(preferences.notifications());
