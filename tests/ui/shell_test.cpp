@@ -283,6 +283,8 @@ TEST_F(ShellTest, EveryPage_InAPseudoLanguage_ShowsOnlyTranslatedTexts) {
     names << to_qt(info.label) << to_qt(info.section_label) << to_qt(info.unit);
   }
   for (const PresetInfo& preset : list_presets()) names << to_qt(preset.name);
+  const QComboBox& devices = static_cast<NewPage*>(window_->page(Place::New))->devices();
+  for (int i = 0; i < devices.count(); ++i) names << devices.itemText(i);
   for (const Place place : {Place::New, Place::Data, Place::System, Place::Help}) {
     window_->show_place(place);
     for (const QWidget* widget : window_->page(place)->findChildren<QWidget*>()) {

@@ -42,12 +42,14 @@ std::vector<Assignments> candidates(const RunConfig& config) {
   return list;
 }
 
-// Whether the update differs beyond rounding: a different storage does, a different cut of the window
-// doesn't.
-bool alters_maths(const Assignments& assignments) {
-  return std::any_of(assignments.begin(), assignments.end(), [](const auto& assignment) {
-    if (assignment.first.starts_with("batch.")) return false;
-    return (require_setting(assignment.first).affects & kMaths) != 0;
+// Whether the update differs beyond rounding: a different storage does; a different cut of the window
+// doesn't, nor does splitting the master, which keeps every bit of it.
+bool alters_maths(const Assignments& assignments, const RunConfig& now) {
+  return std::any_of(assignments.begin(), assignments.end(), [&](const auto& assignment) {
+    const auto& [key, value] = assignment;
+    if (key.starts_with("batch.")) return false;
+    if (key == "precision.master" && value != "none" && now.precision.master != Master::None) return false;
+    return (require_setting(key).affects & kMaths) != 0;
   });
 }
 
@@ -85,7 +87,7 @@ std::vector<ProposedChange> propose_changes(const Assessment& now, const std::fu
     change.memory_bytes = after.process_bytes() - now.estimate.process_bytes();
     change.work = after.executed_flops_per_token / now.estimate.executed_flops_per_token - 1;
     if (now.estimate.tokens_per_s > 0) change.speed = after.tokens_per_s / now.estimate.tokens_per_s - 1;
-    change.changes_maths = alters_maths(assignments);
+    change.changes_maths = alters_maths(assignments, now.config);
     change.verdict = after.verdict;
     const bool saves_memory = change.memory_bytes < -least_bytes;
     const bool saves_work = change.work < -0.001 || change.speed > 0.002;

@@ -48,7 +48,7 @@ NewPage::NewPage(AppContext& context, QWidget* parent)
   fact_card->body()->addWidget(facts_);
   left_column->addWidget(fact_card);
   left_column->addWidget(form_, 1);
-  left->setMinimumWidth(62 * Theme::grid);
+  left->setMinimumWidth(64 * Theme::grid);
   verdict_->setMinimumWidth(44 * Theme::grid);
 
   splitter_ = new QSplitter(Qt::Horizontal);
@@ -57,7 +57,7 @@ NewPage::NewPage(AppContext& context, QWidget* parent)
   splitter_->setStretchFactor(0, 1);
   splitter_->setStretchFactor(1, 2);
   // The form is as wide as its editors need; the verdict takes what is left.
-  splitter_->setSizes({62 * Theme::grid, 80 * Theme::grid});
+  splitter_->setSizes({64 * Theme::grid, 80 * Theme::grid});
   splitter_->setHandleWidth(2 * Theme::grid);
   splitter_->setChildrenCollapsible(false);
   splitter_->restoreState(context.preferences.value(QStringLiteral("new/splitter")).toByteArray());
