@@ -21,12 +21,12 @@ double seconds_between(Clock::time_point a, Clock::time_point b) {
   return std::chrono::duration<double>(b - a).count();
 }
 
+}  // namespace
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values.empty() ? 0 : values[values.size() / 2];
 }
-
-}  // namespace
 
 void write_random_batch(const StepProgram& program, Executable& executable, int64_t vocab, uint64_t seed) {
   const auto rows = static_cast<size_t>(program.tensor(program.ports.tokens).elements());

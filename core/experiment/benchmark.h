@@ -47,6 +47,9 @@ BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& re
 
 nlohmann::ordered_json to_json(const BenchmarkResult& result);
 
+// The middle value, the upper one of two; 0 for none.
+double median(std::vector<double> values);
+
 // Writes random tokens below `vocab` as the batch of a micro-step, all of them valid. Same seed, same batch.
 void write_random_batch(const StepProgram& program, Executable& executable, int64_t vocab, uint64_t seed);
 

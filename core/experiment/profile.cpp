@@ -1,7 +1,5 @@
 #include "core/experiment/profile.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -13,15 +11,6 @@
 #include "kernels/api/cost.h"
 
 namespace lathe {
-
-namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-}  // namespace
 
 Profile profile_model(PreparedModel& model, const CostModel& costs, int repetitions) {
   using Clock = std::chrono::steady_clock;

@@ -10,7 +10,6 @@
 #include "core/config/derived.h"
 #include "core/platform/files.h"
 #include "core/platform/process.h"
-#include "core/program/program_builder.h"
 #include "core/train/evaluate_set.h"
 #include "core/train/generator.h"
 #include "core/train/group_statistics.h"
