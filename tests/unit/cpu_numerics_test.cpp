@@ -139,6 +139,45 @@ TEST(DynamicMap, BothMaps_FollowThePublishedConstruction) {
   }
 }
 
+// What create_dynamic_map of bitsandbytes 0.50.2 returns under torch 2.11 (whose linspace gives these bits
+// with AVX2 and with AVX-512): some entries, and an FNV-1a hash of all 256. tests/gpu/against_bitsandbytes.py
+// compares them all with an installed bitsandbytes.
+TEST(DynamicMap, BothMaps_AreBitsandbytesBitForBit) {
+  struct Map {
+    bool is_signed;
+    uint64_t hash;
+    std::vector<std::pair<int, uint32_t>> entries;
+  };
+  const Map maps[] = {
+      {true,
+       0xd677f22a96665bc4,
+       {{1, 0xbf7a999a},
+        {20, 0xbf363334},
+        {100, 0xbbf4bc6a},
+        {128, 0x3513a3b7},
+        {150, 0x3bab020d},
+        {254, 0x3f7e3333}}},
+      {false,
+       0x43811b16730a873e,
+       {{1, 0x34ae7baa},
+        {20, 0x39d6a163},
+        {39, 0x3b5e3540},
+        {100, 0x3d807ae2},
+        {150, 0x3e87cccd},
+        {254, 0x3f7f199a}}},
+  };
+  for (const Map& expected : maps) {
+    const DynamicMap map = make_dynamic_map(expected.is_signed);
+    for (const auto& [code, bits] : expected.entries) EXPECT_EQ(float_bits(map.values[code]), bits) << code;
+    uint64_t hash = 0xcbf29ce484222325;
+    for (const float value : map.values) {
+      for (int byte = 0; byte < 4; ++byte)
+        hash = (hash ^ (float_bits(value) >> (8 * byte) & 0xff)) * 0x100000001b3;
+    }
+    EXPECT_EQ(hash, expected.hash) << expected.is_signed;
+  }
+}
+
 TEST(DynamicMap, NearestCode_AgainstTryingAll_IsTheNearest) {
   test::RandomValues random(kSeed);
   for (const bool is_signed : {true, false}) {
