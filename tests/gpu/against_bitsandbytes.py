@@ -14,7 +14,7 @@ split     200 updates: the master joined from BF16 weight and remainder equals t
 rounding  stochastic rounding without a master: the mean error is zero within 4 standard errors, the same seed gives
           the same bits, another seed others
 
-Needs torch and bitsandbytes (a wheel is unpacked beside itself; nothing is installed). bitsandbytes' maps come from
+Needs torch and bitsandbytes (a wheel is unpacked into a temporary folder, not installed). bitsandbytes' maps come from
 torch.linspace, whose last bits depend on the vector unit torch uses; without one (ATEN_CPU_CAPABILITY=default) they
 are others."""
 import math
@@ -68,10 +68,9 @@ class Steps:
 
 def import_bitsandbytes(wheel):
     if wheel:
-        folder = pathlib.Path(wheel).with_suffix("")
-        if not folder.exists():
-            zipfile.ZipFile(wheel).extractall(folder)
-        sys.path.insert(0, str(folder))
+        folder = tempfile.mkdtemp(prefix="bitsandbytes-")
+        zipfile.ZipFile(wheel).extractall(folder)
+        sys.path.insert(0, folder)
     import bitsandbytes
     return bitsandbytes
 

@@ -78,16 +78,18 @@ class Ballast:
     """A process that holds all of the GPU but `free_bytes`, and watches how much of the card is used meanwhile.
 
     Leaves what it sees in `samples`: (monotonic time, bytes in use beside the ballast), one for each change. The
-    context of the ballast counts as ballast, so what others may take is free_bytes to the byte."""
+    context of the ballast counts as ballast: others may take free_bytes (at most what was asked for, less a block)."""
 
     CHILD = r"""
 import sys, time, torch
 wanted = int(sys.argv[1])
 free, total = torch.cuda.mem_get_info()
 blocks = []
-for piece in (1 << 30, 64 << 20, 2 << 20):
+for piece in (1 << 30, 64 << 20):
     while torch.cuda.mem_get_info()[0] - piece >= wanted:
         blocks.append(torch.empty(piece, dtype=torch.uint8, device="cuda"))
+while torch.cuda.mem_get_info()[0] > wanted:  # at most what was asked for
+    blocks.append(torch.empty(2 << 20, dtype=torch.uint8, device="cuda"))
 left = torch.cuda.mem_get_info()[0]
 print(time.monotonic(), left, flush=True)
 last = left
