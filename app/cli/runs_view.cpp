@@ -9,6 +9,7 @@
 
 #include "app/cli/text_table.h"
 #include "core/platform/files.h"
+#include "core/platform/json.h"
 #include "core/platform/process.h"
 
 namespace lathe::cli {
@@ -125,8 +126,11 @@ Json to_json(const RunDetails& run, const std::vector<CheckpointRow>& checkpoint
   json["notes"] = run.notes;
   json["folder"] = to_utf8(run.folder);
   json["memory_source"] = run.memory_source;
-  json["versions"] = Json::parse(run.versions_json, nullptr, false);
-  if (json["versions"].is_discarded()) json["versions"] = Json();
+  try {
+    json["versions"] = parse_json<Json>(run.versions_json);
+  } catch (const Json::exception&) {
+    json["versions"] = Json();
+  }
   json["settings"] = Json::object();
   for (const auto& [key, value] : run.settings) json["settings"][key] = value;
   json["checkpoints"] = Json::array();

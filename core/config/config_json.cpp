@@ -8,6 +8,7 @@
 #include "core/config/setting_info.h"
 #include "core/config/text_util.h"
 #include "core/platform/files.h"
+#include "core/platform/json.h"
 #include "kernels/api/error.h"
 
 namespace lathe {
@@ -17,7 +18,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr std::int64_t kMaxFileBytes = 16 << 20;  // far above any settings file
-constexpr int kMaxDepth = 64;                     // far above any settings, far below the stack's end
 
 // Collects what is wrong in a document, to be thrown at once.
 class Findings {
@@ -84,11 +84,11 @@ void read_section(const std::string& section, const json& content, RunConfig& co
 
 // JSON text to a document. The library would keep the last of two equal keys and follow any depth.
 json parse_document(std::string_view text) {
+  if (json_depth(text) > kMaxJsonDepth) {
+    throw Error(ErrorCode::InvalidConfig, fmt::format("It is nested deeper than {} levels.", kMaxJsonDepth));
+  }
   std::vector<std::set<std::string>> keys;  // keys seen in each object that is open
-  const json::parser_callback_t check = [&](int depth, json::parse_event_t event, json& value) {
-    if (depth > kMaxDepth) {
-      throw Error(ErrorCode::InvalidConfig, fmt::format("It is nested deeper than {} levels.", kMaxDepth));
-    }
+  const json::parser_callback_t check = [&](int, json::parse_event_t event, json& value) {
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
@@ -100,13 +100,11 @@ json parse_document(std::string_view text) {
   try {
     return json::parse(text, check);
   } catch (const json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 5: ..." without its first part. The
-    // message quotes the input, so that it may not be UTF-8.
+    // "[json.exception.parse_error.101] parse error at line 1, column 5: ..." without its first part.
     const std::string_view message = error.what();
     const std::size_t end = message.find("] ");
-    const json shown = std::string(end == std::string_view::npos ? message : message.substr(end + 2));
-    std::string clean = shown.dump(-1, ' ', false, json::error_handler_t::replace);
-    throw Error(ErrorCode::InvalidConfig, "It is not JSON: " + json::parse(clean).get<std::string>() + ".",
+    throw Error(ErrorCode::InvalidConfig,
+                fmt::format("It is not JSON: {}.", end == message.npos ? message : message.substr(end + 2)),
                 "Mend the file at that place, or write a new one with the wanted settings only.");
   }
 }

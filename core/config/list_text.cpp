@@ -7,6 +7,7 @@
 #include "core/config/text_util.h"
 #include "core/config/value_json.h"
 #include "core/config/value_text.h"
+#include "core/platform/json.h"
 #include "kernels/api/error.h"
 
 namespace lathe {
@@ -22,9 +23,12 @@ template <class List>
 void parse_json_list(std::string_view text, List& value) {
   json document;
   try {
-    document = json::parse(text);
+    document = parse_json(text);
   } catch (const json::parse_error& error) {
     throw Error(ErrorCode::InvalidConfig, fmt::format("the JSON list breaks off at byte {}.", error.byte),
+                "A value that starts with [ is read as JSON.");
+  } catch (const json::exception& error) {
+    throw Error(ErrorCode::InvalidConfig, fmt::format("the JSON list can't be read ({}).", error.what()),
                 "A value that starts with [ is read as JSON.");
   }
   value_from_json(document, value);

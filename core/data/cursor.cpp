@@ -1,7 +1,6 @@
 // A data position as JSON, exactly (all whole numbers).
-#include <nlohmann/json.hpp>
-
 #include "core/data/window_sampler.h"
+#include "core/platform/json.h"
 #include "kernels/api/error.h"
 
 namespace lathe {
@@ -21,13 +20,13 @@ nlohmann::json cursor_to_json(const Cursor& cursor) {
 Cursor cursor_from_json(const nlohmann::json& json) {
   try {
     Cursor cursor;
-    cursor.context = json.at("context").get<int64_t>();
-    cursor.seed = json.at("seed").get<int64_t>();
-    cursor.windows = json.at("windows").get<int64_t>();
+    cursor.context = json_count(json.at("context"));
+    cursor.seed = json_integer(json.at("seed"));
+    cursor.windows = json_count(json.at("windows"));
     for (const auto& entry : json.at("sources")) {
-      cursor.sources.push_back(
-          {entry.at("name").get<std::string>(), entry.at("dataset_hash").get<std::string>(),
-           entry.at("windows").get<int64_t>(), entry.at("windows_at_change").get<int64_t>()});
+      cursor.sources.push_back({entry.at("name").get<std::string>(),
+                                entry.at("dataset_hash").get<std::string>(), json_count(entry.at("windows")),
+                                json_count(entry.at("windows_at_change"))});
     }
     return cursor;
   } catch (const nlohmann::json::exception& error) {

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "core/platform/files.h"
+#include "core/platform/json.h"
 #include "kernels/api/error.h"
 
 namespace lathe {
@@ -135,7 +134,7 @@ DatasetManifest manifest_from_json(std::string_view text, const std::string& whe
   const ManifestReader read(where);
   json root;
   try {
-    root = json::parse(text);
+    root = parse_json(text);
   } catch (const json::exception& error) {
     read.fail(fmt::format("not valid JSON ({})", error.what()));
   }

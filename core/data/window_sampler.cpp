@@ -174,12 +174,15 @@ std::string WindowSampler::mismatch(const Cursor& cursor) const {
       return fmt::format("source {} was {} with other content than {} has now", i + 1, source.name,
                          sources_[i].name);
     }
-    if (source.windows < 0 || source.windows_at_change < 0 || source.windows_at_change > source.windows) {
+    if (source.windows < 0 || source.windows_at_change < 0 || source.windows_at_change > source.windows ||
+        source.windows > cursor.windows - sum) {
       return fmt::format("its counts for {} contradict each other", source.name);
     }
     sum += source.windows;
   }
   if (sum != cursor.windows) return "its counts don't add up";
+  // Far beyond any run, and far from where the token count would overflow.
+  if (cursor.windows > (int64_t{1} << 60) / context_) return "its counts are impossible";
   return {};
 }
 

@@ -34,6 +34,13 @@ MetricValue* evaluation_field(EvaluationRow& row, std::string_view key) {
   throw Error(ErrorCode::InvalidArgument, what, advice);
 }
 
+// Where whole numbers of a log end: doubles are exact below, and sums of two of them are far from overflow.
+constexpr double most = 9e15;
+
+int64_t clamped(double value) {
+  return static_cast<int64_t>(std::clamp(value, 0.0, most));
+}
+
 // The mapping, checked and by target.
 std::map<std::string, ForeignMapping::Column> checked(const ForeignTable& table,
                                                       const ForeignMapping& mapping) {
@@ -116,7 +123,7 @@ class Importer {
 
   std::optional<int64_t> whole(const std::string& target, size_t row) const {
     const MetricValue number = value(target, row);
-    if (!number || !(std::abs(*number) < 9e15)) return std::nullopt;  // NaN too
+    if (!number || !(std::abs(*number) < most)) return std::nullopt;  // NaN too
     return static_cast<int64_t>(std::llround(*number));
   }
 
@@ -127,9 +134,12 @@ class Importer {
   }
 
   void take(size_t row) {
-    position_.tokens = whole("tokens", row)
-                           .value_or(mapping_.tokens_per_step ? position_.step * *mapping_.tokens_per_step
-                                                              : position_.tokens);
+    if (const auto tokens = whole("tokens", row)) {
+      position_.tokens = *tokens;
+    } else if (mapping_.tokens_per_step) {
+      position_.tokens =
+          clamped(static_cast<double>(position_.step) * static_cast<double>(*mapping_.tokens_per_step));
+    }
     if (const auto time = whole("time", row)) {
       if (!first_time_) first_time_ = *time;
       position_.time_ms = *time;
@@ -150,7 +160,8 @@ class Importer {
       position_.active_ms = *active;
     } else if (!columns_.contains("active")) {
       if (const auto step_ms = whole("step_ms", row)) {
-        position_.active_ms += std::max<int64_t>(0, *step_ms);
+        position_.active_ms =
+            clamped(static_cast<double>(position_.active_ms) + std::max(0.0, static_cast<double>(*step_ms)));
       } else if (first_time_ && !columns_.contains("step_ms")) {
         position_.active_ms = std::max<int64_t>(0, position_.time_ms - *first_time_);
       }

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "core/history/foreign_log.h"
 #include "core/history/line_pattern.h"
 #include "core/platform/files.h"
+#include "core/platform/json.h"
 #include "kernels/api/error.h"
+#include "kernels/api/utf8.h"
 
 namespace lathe {
 namespace {
@@ -22,23 +23,32 @@ class TableBuilder {
   explicit TableBuilder(ForeignFormat format) { table_.format = format; }
 
   size_t column(const std::string& name) {
-    const auto [found, inserted] = index_.try_emplace(name, table_.columns.size());
-    if (inserted) table_.columns.push_back({name, {}, {}});
+    const auto [found, inserted] = index_.try_emplace(valid_utf8(name), table_.columns.size());
+    if (inserted) table_.columns.push_back({found->first, {}, {}});
     return found->second;
   }
   void set(size_t column, std::string_view text) { set(column, parse_log_number(text), text); }
   void set(size_t index, MetricValue value, std::string_view text) {
     ForeignColumn& column = table_.columns[index];
-    if (column.example.empty()) column.example = text.substr(0, 80);
+    if (column.example.empty()) column.example = valid_utf8(text.substr(0, 80));
     column.values.resize(static_cast<size_t>(table_.rows) + 1);
     column.values.back() = value;
   }
   void end_row() { ++table_.rows; }
   void skip(int64_t line, std::string_view text) {
-    if (table_.skipped++ == 0) table_.first_skipped = fmt::format("line {}: {}", line, text.substr(0, 120));
+    if (table_.skipped++ == 0)
+      table_.first_skipped = valid_utf8(fmt::format("line {}: {}", line, text.substr(0, 120)));
   }
 
   ForeignTable finish(const std::filesystem::path& file) {
+    constexpr int64_t most_cells = int64_t{1} << 27;  // 2 GiB of values
+    const auto columns = static_cast<int64_t>(table_.columns.size());
+    if (columns > 0 && table_.rows > most_cells / columns) {
+      throw Error(ErrorCode::CorruptFile,
+                  fmt::format("{} has {} rows of {} columns, more than can be held.", to_utf8(file),
+                              table_.rows, columns),
+                  "Keep the columns you want to see (step, loss, …) and leave out the rest.");
+    }
     if (table_.rows == 0) {
       throw Error(ErrorCode::CorruptFile,
                   fmt::format("Not one row of numbers is in {} when read as {}{}.", to_utf8(file),
@@ -170,6 +180,15 @@ std::string quote_non_finite(std::string_view text) {
   return out;
 }
 
+// A line that isn't JSON, or nests without end, is null.
+Json parsed_or_null(std::string_view text) {
+  try {
+    return parse_json<Json>(quote_non_finite(text));
+  } catch (const Json::exception&) {
+    return {};
+  }
+}
+
 // Numbers of an object and of objects within it ("train.loss"). Returns whether there was one.
 bool add_object(TableBuilder& table, const Json& object, const std::string& prefix) {
   bool any = false;
@@ -195,7 +214,7 @@ ForeignTable read_json_lines(const std::filesystem::path& file, std::string_view
   TableBuilder table(ForeignFormat::JsonLines);
   for_each_line(text, [&](int64_t number, std::string_view line) {
     if (line.find_first_not_of(" \t") == std::string_view::npos) return;
-    const Json object = Json::parse(quote_non_finite(line), nullptr, false);
+    const Json object = parsed_or_null(line);
     if (object.is_object() && add_object(table, object, {})) {
       table.end_row();
     } else {
@@ -208,8 +227,8 @@ ForeignTable read_json_lines(const std::filesystem::path& file, std::string_view
 ForeignTable read_trainer_state(const std::filesystem::path& file, std::string_view text) {
   Json document;
   try {
-    document = Json::parse(quote_non_finite(text));
-  } catch (const Json::parse_error& error) {
+    document = parse_json<Json>(quote_non_finite(text));
+  } catch (const Json::exception& error) {
     throw Error(ErrorCode::CorruptFile, fmt::format("{} is no JSON: {}.", to_utf8(file), error.what()),
                 "Choose another format.");
   }
@@ -235,14 +254,15 @@ ForeignTable read_trainer_state(const std::filesystem::path& file, std::string_v
 ForeignTable read_lines(const std::filesystem::path& file, std::string_view text, std::string_view pattern) {
   const LinePattern lines(pattern);
   TableBuilder table(ForeignFormat::Lines);
-  for (const std::string& name : lines.names()) table.column(name);
+  std::vector<size_t> columns;
+  for (const std::string& name : lines.names()) columns.push_back(table.column(name));
   for_each_line(text, [&](int64_t number, std::string_view line) {
     const auto found = lines.match(line);
     if (!found) {
       if (line.find_first_not_of(" \t") != std::string_view::npos) table.skip(number, line);
       return;
     }
-    for (size_t i = 0; i < found->size(); ++i) table.set(i, (*found)[i]);
+    for (size_t i = 0; i < found->size(); ++i) table.set(columns[i], (*found)[i]);
     table.end_row();
   });
   return table.finish(file);
@@ -289,7 +309,7 @@ ForeignFormat guess_foreign_format(const std::filesystem::path& file) {
   const char start =
       first->find_first_not_of(" \t") == std::string::npos ? ' ' : (*first)[first->find_first_not_of(" \t")];
   if (extension == ".json" && (start == '{' || start == '[')) {
-    const Json whole_line = Json::parse(quote_non_finite(*first), nullptr, false);
+    const Json whole_line = parsed_or_null(*first);
     return whole_line.is_object() && !whole_line.contains("log_history") && lines.size() > 1
                ? ForeignFormat::JsonLines
                : ForeignFormat::TrainerState;

@@ -235,6 +235,7 @@ bool LinePattern::match_from(std::string_view line, size_t at, std::vector<std::
 }
 
 std::optional<std::vector<std::string_view>> LinePattern::match(std::string_view line) const {
+  line = line.substr(0, longest_line);
   std::vector<std::string_view> found(names_.size());
   const std::string_view first = trimmed(parts_.front().literal);
   for (size_t at = 0; at < line.size(); ++at) {

@@ -24,7 +24,9 @@ class LinePattern {
   explicit LinePattern(std::string_view pattern);
 
   const std::vector<std::string>& names() const { return names_; }
-  // The texts of the numbers, as names(); nothing when the line doesn't match.
+  // The texts of the numbers, as names(); nothing when the line doesn't match. Looks at the beginning of a
+  // line only, since trying every place of it takes time as its length squared.
+  static constexpr size_t longest_line = 4096;
   std::optional<std::vector<std::string_view>> match(std::string_view line) const;
 
  private:

@@ -9,44 +9,13 @@
 
 #include "core/platform/files.h"
 #include "kernels/api/error.h"
+#include "kernels/api/utf8.h"
 
 namespace lathe {
 namespace {
 
 // Long enough for any commit of ours on a slow disk; nobody holds the lock while thinking.
 constexpr int busy_timeout_ms = 20'000;
-
-// Copies text, replacing every byte that isn't part of a valid UTF-8 sequence by U+FFFD: a damaged file must
-// not break whoever prints or serialises it.
-std::string valid_utf8(const char* data, size_t size) {
-  std::string out;
-  out.reserve(size);
-  for (size_t i = 0; i < size;) {
-    const auto byte = [&](size_t k) { return i + k < size ? static_cast<unsigned char>(data[i + k]) : 0u; };
-    const unsigned lead = byte(0);
-    size_t length = lead < 0x80                   ? 1
-                    : lead >= 0xC2 && lead < 0xE0 ? 2
-                    : lead >= 0xE0 && lead < 0xF0 ? 3
-                    : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                  : 0;
-    for (size_t k = 1; k < length; ++k) {
-      if ((byte(k) & 0xC0) != 0x80) length = 0;
-    }
-    // Overlong forms, surrogates, and code points beyond U+10FFFF.
-    if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F) ||
-        (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F)) {
-      length = 0;
-    }
-    if (length == 0) {
-      out += "\xEF\xBF\xBD";
-      ++i;
-    } else {
-      out.append(data + i, length);
-      i += length;
-    }
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -257,7 +226,7 @@ std::optional<int64_t> Statement::optional_integer(int column) const {
 
 std::string Statement::text(int column) const {
   const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-  return data ? valid_utf8(data, static_cast<size_t>(sqlite3_column_bytes(statement_, column)))
+  return data ? valid_utf8({data, static_cast<size_t>(sqlite3_column_bytes(statement_, column))})
               : std::string{};
 }
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "core/platform/child_process.h"
 #include "core/platform/files.h"
 #include "core/platform/system_error.h"
 #include "kernels/api/error.h"
@@ -85,10 +86,7 @@ fs::path default_home() {
 }
 
 fs::path executable_folder() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) throw_system_error("find the folder of this program", error.value());
-  return program.parent_path();
+  return this_program().parent_path();
 }
 
 }  // namespace lathe

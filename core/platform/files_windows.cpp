@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/platform/child_process.h"
 #include "core/platform/files.h"
 #include "core/platform/system_error.h"
 #include "kernels/api/error.h"
@@ -89,13 +90,7 @@ fs::path default_home() {
 }
 
 fs::path executable_folder() {
-  std::vector<wchar_t> name(512);
-  for (;;) {
-    const DWORD length = GetModuleFileNameW(nullptr, name.data(), static_cast<DWORD>(name.size()));
-    if (length == 0) throw_last_system_error("find the folder of this program");
-    if (length < name.size()) return fs::path(std::wstring(name.data(), length)).parent_path();
-    name.resize(name.size() * 2);
-  }
+  return this_program().parent_path();
 }
 
 }  // namespace lathe

@@ -7,6 +7,7 @@
 
 #include "core/platform/files.h"
 #include "core/platform/hash.h"
+#include "core/platform/json.h"
 #include "core/platform/mapped_file.h"
 #include "core/train/model_state.h"
 #include "kernels/api/error.h"
@@ -66,19 +67,22 @@ ordered_json to_json(const TrainingProgress& progress) {
   return out;
 }
 
+std::vector<int64_t> shape_of(const ordered_json& row) {
+  std::vector<int64_t> shape;
+  for (const auto& dim : row.at("shape")) shape.push_back(json_count(dim));
+  return shape;
+}
+
 TrainingProgress progress_from_json(const ordered_json& in) {
   TrainingProgress progress;
-  progress.step = in.at("step").get<int64_t>();
-  progress.optimizer_step = in.at("optimizer_step").get<int64_t>();
-  progress.tokens = in.at("tokens").get<int64_t>();
-  progress.active_ms = in.at("active_ms").get<int64_t>();
+  progress.step = json_count(in.at("step"));
+  progress.optimizer_step = json_count(in.at("optimizer_step"));
+  progress.tokens = json_count(in.at("tokens"));
+  progress.active_ms = json_count(in.at("active_ms"));
   progress.cursor = in.at("cursor");
   progress.norm_mean = in.at("norm_mean").get<double>();
   progress.norm_variance = in.at("norm_variance").get<double>();
-  progress.norm_count = in.at("norm_count").get<int64_t>();
-  if (progress.step < 0 || progress.optimizer_step < 0 || progress.tokens < 0) {
-    throw json::other_error::create(501, "a negative count", nullptr);
-  }
+  progress.norm_count = json_count(in.at("norm_count"));
   return progress;
 }
 
@@ -175,8 +179,8 @@ CheckpointManifest read_manifest(const fs::path& folder) {
   CheckpointManifest manifest;
   try {
     // Ordered, so that settings and parameters compare equal to what was written.
-    const ordered_json in = ordered_json::parse(read_file(path, int64_t{64} << 20));
-    const int format = in.at("format").get<int>();
+    const ordered_json in = parse_json<ordered_json>(read_file(path, int64_t{64} << 20));
+    const int64_t format = json_integer(in.at("format"));
     if (format != kCheckpointFormat) {
       throw Error(ErrorCode::Unsupported,
                   fmt::format("{} has checkpoint format {}; this Lathe reads {}.", to_utf8(path), format,
@@ -191,7 +195,7 @@ CheckpointManifest read_manifest(const fs::path& folder) {
     manifest.kernel_selection = in.at("kernel_selection").get<std::string>();
     manifest.parameters = in.at("parameters");
     for (const auto& file : in.at("files")) {
-      manifest.files.push_back({file.at("name").get<std::string>(), file.at("bytes").get<int64_t>(),
+      manifest.files.push_back({file.at("name").get<std::string>(), json_count(file.at("bytes")),
                                 file.at("xxh3_128").get<std::string>()});
     }
     for (const auto& parameter : manifest.parameters) {
@@ -199,8 +203,8 @@ CheckpointManifest read_manifest(const fs::path& folder) {
       parameter.at("group").get<std::string>();
       parameter.at("dtype").get<std::string>();
       parameter.at("master").get<std::string>();
-      parameter.at("offset").get<int64_t>();
-      parameter.at("shape").get<std::vector<int64_t>>();
+      json_count(parameter.at("offset"));
+      shape_of(parameter);
     }
   } catch (const json::exception& error) {
     corrupt(path, fmt::format("not a checkpoint manifest ({}).", error.what()));
@@ -234,12 +238,12 @@ std::vector<float> stored_values(const fs::path& folder, const CheckpointManifes
   const std::string group = row.at("group").get<std::string>(), dtype = row.at("dtype").get<std::string>();
   const std::string master = row.at("master").get<std::string>();
   int64_t count = 1;
-  for (const int64_t dim : row.at("shape").get<std::vector<int64_t>>()) {
-    if (dim <= 0 || count > (int64_t{1} << 40) / dim)
+  for (const int64_t dim : shape_of(row)) {
+    if (dim == 0 || count > (int64_t{1} << 40) / dim)
       corrupt(folder / kManifest, "an impossible tensor shape.");
     count *= dim;
   }
-  const int64_t first = row.at("offset").get<int64_t>();
+  const int64_t first = json_count(row.at("offset"));
   const auto bytes_of = [&](const std::string& what, int64_t size) -> const std::byte* {
     const std::string name = group + "." + what + ".bin";
     const CheckpointFile* file = find_file(manifest, name);
@@ -250,7 +254,7 @@ std::vector<float> stored_values(const fs::path& folder, const CheckpointManifes
       it = maps.emplace(name, MappedFile(path)).first;
       verified_bytes(it->second, path, *file);
     }
-    if (first < 0 || (first + count) * size > it->second.size()) {
+    if (first + count > it->second.size() / size) {
       corrupt(folder / from_utf8(name), "it is too short for the tensors the manifest puts there.");
     }
     return it->second.bytes().data() + first * size;
@@ -317,8 +321,7 @@ void load_checkpoint(const fs::path& folder, const CheckpointManifest& manifest,
   for (const ordered_json& row : manifest.parameters) rows[row.at("name").get<std::string>()] = &row;
   for (const Parameter& parameter : program.parameters) {
     const auto row = rows.find(parameter.name);
-    const bool same =
-        row != rows.end() && row->second->at("shape").get<std::vector<int64_t>>() == dims(parameter.shape);
+    const bool same = row != rows.end() && shape_of(*row->second) == dims(parameter.shape);
     if (!same) {
       throw Error(ErrorCode::InvalidConfig,
                   fmt::format("The checkpoint {} has no tensor {} of the shape these settings ask for.",

@@ -1,6 +1,6 @@
 #include "kernels/api/error.h"
 
-#include <utility>
+#include "kernels/api/utf8.h"
 
 namespace lathe {
 
@@ -68,13 +68,14 @@ int exit_code(ErrorCode code) {
 }
 
 static std::string joined(const std::string& what_happened, const std::string& what_to_do) {
-  return what_to_do.empty() ? what_happened : what_happened + "\n  " + what_to_do;
+  return valid_utf8(what_to_do.empty() ? what_happened : what_happened + "\n  " + what_to_do);
 }
 
+// The texts may quote a broken file, or a path that is no text.
 Error::Error(ErrorCode code, std::string what_happened, std::string what_to_do)
     : std::runtime_error(joined(what_happened, what_to_do)),
       code_(code),
-      what_happened_(std::move(what_happened)),
-      what_to_do_(std::move(what_to_do)) {}
+      what_happened_(valid_utf8(what_happened)),
+      what_to_do_(valid_utf8(what_to_do)) {}
 
 }  // namespace lathe
