@@ -8,8 +8,11 @@
 #include "app/cli/commands.h"
 #include "app/cli/config_options.h"
 #include "app/cli/gpu_choice.h"
+#include "app/cli/speed_view.h"
 #include "app/cli/text_table.h"
 #include "core/config/size_text.h"
+#include "core/history/history_store.h"
+#include "core/history/past_predictions.h"
 #include "core/platform/files.h"
 #include "core/program/cost_model.h"
 #include "core/program/estimate.h"
@@ -17,6 +20,8 @@
 namespace lathe::cli {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct Arguments {
   explicit Arguments(CLI::App& command) : options(command) {}
@@ -39,7 +44,8 @@ std::string verdict_sentence(const Estimate& estimate) {
   return {};
 }
 
-void print_text(const Estimate& estimate) {
+void print_text(const Estimate& estimate, const GpuChoice& gpu, const CostModel& costs,
+                const std::optional<PastPredictions>& past) {
   std::cout << fmt::format("{} parameters{}, {} tokens an update\n", estimate.parameters,
                            estimate.padding_parameters > 0
                                ? fmt::format(" ({} of them vocabulary padding)", estimate.padding_parameters)
@@ -67,14 +73,24 @@ void print_text(const Estimate& estimate) {
   std::cout << fmt::format("\nFullest at {} (op {}).\n", estimate.peak_op, estimate.peak.op);
   std::cout << fmt::format("A checkpoint takes {}.\n", bytes_text(estimate.checkpoint_bytes));
   if (estimate.tokens_per_s > 0) {
-    std::cout << fmt::format("{:.0f} tokens/s predicted, {:.3f} s an update ({}).\n", estimate.tokens_per_s,
-                             estimate.update_seconds,
-                             estimate.calibrated
-                                 ? fmt::format("calibrated, {:.0f}% of the time in shapes timed on this GPU",
-                                               100 * estimate.timed_share)
-                                 : "uncalibrated: from the GPU's specification");
+    std::cout << '\n' << speed_text(estimate, gpu, costs);
+    std::cout << fmt::format("{:.0f} tokens/s predicted (nominal, step only), {:.3f} s an update; {}.\n",
+                             estimate.tokens_per_s, estimate.time.seconds, basis_text(estimate));
   }
+  if (past) std::cout << past_predictions_text(*past) << '\n';
   std::cout << verdict_sentence(estimate) << '\n';
+}
+
+Json to_json(const PredictionErrors& errors) {
+  if (errors.runs == 0) return nullptr;
+  return {{"runs", errors.runs}, {"median", errors.median}, {"worst", errors.worst}};
+}
+
+// Nothing where there is no history yet: an estimate leaves no trace.
+std::optional<PastPredictions> look_back(const GpuChoice& gpu, const Context& context) {
+  const std::filesystem::path home = context.home.empty() ? default_home() : context.home;
+  if (gpu.name.empty() || !std::filesystem::exists(home / "history.db")) return std::nullopt;
+  return past_predictions(HistoryStore(home).list({.archived = true}), gpu.name);
 }
 
 }  // namespace
@@ -91,7 +107,10 @@ void register_estimate_command(CLI::App& app, Context& context) {
   command->footer(
       "Examples:\n"
       "  lathe estimate --preset 977m --vram 15GiB\n"
-      "  lathe estimate --preset 977m --set memory.recompute=gate_up --set optimizer.state=8bit --json");
+      "  lathe estimate --preset 977m --set memory.recompute=gate_up --set optimizer.state=8bit --json\n"
+      "  lathe estimate --preset 977m --gpu \"RTX 5080\" --set memory.recompute=block --set "
+      "optimizer.state=8bit\n"
+      "      what a PyTorch user trains there: every layer checkpointed, FP32 master weights, 8-bit AdamW");
   command->callback([arguments, &context] {
     RunConfig config = arguments->options.config();
     GpuChoice gpu;
@@ -111,7 +130,11 @@ void register_estimate_command(CLI::App& app, Context& context) {
       request.budget_bytes = std::max<int64_t>(gpu.memory_bytes - config.memory.vram_margin, 0);
     }
     const Estimate result = estimate(config, request);
-    print(context, to_json(result), [&] { print_text(result); });
+    const std::optional<PastPredictions> past = look_back(gpu, context);
+    Json json = to_json(result);
+    if (result.tokens_per_s > 0) json["predicted"]["rates"] = rates_json(gpu, costs);
+    if (past) json["past_predictions"] = {{"peak", to_json(past->peak)}, {"speed", to_json(past->speed)}};
+    print(context, json, [&] { print_text(result, gpu, costs, past); });
     if (result.verdict == Verdict::DoesNotFit) context.exit_code = exit_code(ErrorCode::OutOfMemory);
   });
 }

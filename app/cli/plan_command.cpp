@@ -7,6 +7,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/config_options.h"
 #include "app/cli/gpu_choice.h"
+#include "app/cli/speed_view.h"
 #include "app/cli/text_table.h"
 #include "core/config/config_json.h"
 #include "core/config/config_text.h"
@@ -34,23 +35,24 @@ Json to_json(const PlannedConfig& planned) {
           {"loss_chunk_tokens", planned.config.memory.loss_chunk_tokens.value},
           {"micro_batch", planned.config.batch.micro_batch},
           {"accumulation", planned.config.batch.accumulation},
-          {"tokens_per_s", planned.tokens_per_s > 0 ? Json(planned.tokens_per_s) : Json()},
+          {"tokens_per_s", planned.tokens_per_s() > 0 ? Json(planned.tokens_per_s()) : Json()},
+          {"predicted", prediction_json(planned.estimate)},
+          {"saved_bytes", planned.saved_bytes},
+          {"spent_share", planned.spent_share},
           {"recomputed_gflop_per_token", planned.extra_gflop_per_token},
           {"arena_bytes", planned.estimate.arena_bytes},
           {"process_bytes", planned.estimate.process_bytes()}};
 }
 
-void print_text(const PlannerResult& result, const std::vector<Suggestion>& suggestions,
-                const GpuChoice& gpu) {
+void print_text(const PlannerResult& result, const std::vector<Suggestion>& suggestions, const GpuChoice& gpu,
+                const CostModel& costs) {
   const PlannedConfig& winner = result.ranked.front();
   std::cout << fmt::format("{}\n", winner.words);
-  if (winner.tokens_per_s > 0) {
-    std::cout << fmt::format(
-        "{:.0f} tokens/s predicted for {} ({}), {} of {} used.\n", winner.tokens_per_s, gpu.name,
-        winner.estimate.calibrated ? fmt::format("calibrated, {:.0f}% of the time in shapes timed on it",
-                                                 100 * winner.estimate.timed_share)
-                                   : "uncalibrated: from its specification",
-        bytes_text(winner.estimate.process_bytes()), bytes_text(winner.estimate.budget_bytes));
+  if (winner.tokens_per_s() > 0) {
+    std::cout << fmt::format("{:.0f} tokens/s predicted for {} ({}), {} of {} used.\n", winner.tokens_per_s(),
+                             gpu.name, basis_text(winner.estimate),
+                             bytes_text(winner.estimate.process_bytes()),
+                             bytes_text(winner.estimate.budget_bytes));
   } else {
     std::cout << fmt::format("{} of {} used; speed is not predicted without a known GPU (--gpu).\n",
                              bytes_text(winner.estimate.process_bytes()),
@@ -61,15 +63,19 @@ void print_text(const PlannerResult& result, const std::vector<Suggestion>& sugg
       "batch.accumulation={}\n\n",
       get_text(winner.config, "memory.recompute"), winner.config.memory.loss_chunk_tokens.value,
       winner.config.batch.micro_batch, winner.config.batch.accumulation);
-  TextTable table({">#", ">process", ">GFLOP/token again", ">tokens/s", "how"});
+  // Beside keeping everything: what each way saves in memory and spends in time.
+  TextTable table({">#", ">process", ">saves", ">GFLOP/token again", ">time", ">tokens/s", "how"});
   int rank = 0;
   for (const PlannedConfig& planned : result.ranked) {
     if (++rank > 8) break;
+    const bool timed = planned.tokens_per_s() > 0;
     table.add({std::to_string(rank), bytes_text(planned.estimate.process_bytes()),
-               fmt::format("{:.3f}", planned.extra_gflop_per_token),
-               planned.tokens_per_s > 0 ? fmt::format("{:.0f}", planned.tokens_per_s) : "-", planned.words});
+               bytes_text(planned.saved_bytes), fmt::format("{:.3f}", planned.extra_gflop_per_token),
+               timed ? fmt::format("{:+.1f}%", 100 * planned.spent_share) : "-",
+               timed ? fmt::format("{:.0f}", planned.tokens_per_s()) : "-", planned.words});
   }
   std::cout << table.text();
+  if (winner.tokens_per_s() > 0) std::cout << '\n' << speed_text(winner.estimate, gpu, costs);
   if (result.next_budget_bytes > 0) {
     std::cout << fmt::format(
         "\nWith {}: {}{}.\n", bytes_text(result.next_budget_bytes), result.next_words,
@@ -81,6 +87,26 @@ void print_text(const PlannerResult& result, const std::vector<Suggestion>& sugg
   for (const Suggestion& suggestion : suggestions) {
     std::cout << fmt::format("  {}={}  {}: {}\n", suggestion.key, suggestion.value,
                              bytes_text(suggestion.saved_bytes), suggestion.why);
+  }
+}
+
+// Plans; when nothing fits, the error says with which changes something would.
+PlannerResult plan_or_advise(const RunConfig& config, const PlannerRequest& request) {
+  try {
+    return plan_configuration(config, request);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::InvalidConfig) throw;
+    const std::optional<Rescue> rescue = find_rescue(config, request);
+    if (!rescue) throw;
+    std::string changes;
+    for (const auto& [key, value] : rescue->changes) changes += fmt::format(" --set {}={}", key, value);
+    const PlannedConfig& planned = rescue->planned;
+    throw Error(error.code(), error.what_happened(),
+                fmt::format("{}\n  With{} it fits: {}; {}{}.", error.what_to_do(), changes, planned.words,
+                            bytes_text(planned.estimate.process_bytes()),
+                            planned.tokens_per_s() > 0
+                                ? fmt::format(", {:.0f} tokens/s predicted", planned.tokens_per_s())
+                                : ""));
   }
 }
 
@@ -119,9 +145,9 @@ void register_plan_command(CLI::App& app, Context& context) {
       throw Error(ErrorCode::InvalidArgument, "There is no GPU here to take a budget from.",
                   "Say --vram 15GiB or --gpu NAME.");
     }
-    request.costs = request.estimate.costs = &costs;
+    request.estimate.costs = &costs;
     request.vary_micro_batch = arguments->micro_batch;
-    const PlannerResult result = plan_configuration(config, request);
+    const PlannerResult result = plan_or_advise(config, request);
     const std::vector<Suggestion> suggestions =
         suggest_changes(result.ranked.front().config, request.estimate);
     Json ranked = Json::array(), list = Json::array();
@@ -135,12 +161,16 @@ void register_plan_command(CLI::App& app, Context& context) {
     print(context,
           Json{{"gpu", gpu.name},
                {"calibrated", costs.calibrated()},
+               {"rates", rates_json(gpu, costs)},
                {"budget_bytes", request.estimate.budget_bytes},
                {"ranked", ranked},
-               {"next", {{"budget_bytes", result.next_budget_bytes}, {"words", result.next_words}}},
+               {"next",
+                {{"budget_bytes", result.next_budget_bytes},
+                 {"tokens_per_s", result.next_tokens_per_s > 0 ? Json(result.next_tokens_per_s) : Json()},
+                 {"words", result.next_words}}},
                {"suggestions", list},
                {"plans_tried", result.plans}},
-          [&] { print_text(result, suggestions, gpu); });
+          [&] { print_text(result, suggestions, gpu, costs); });
   });
 }
 

@@ -24,20 +24,13 @@ struct Arguments {
   int repetitions = 5;
 };
 
-std::string versions_text(const DeviceInfo& device) {
-  std::string text;
-  for (const auto& [name, version] : device.versions)
-    text += (text.empty() ? "" : ", ") + name + " " + version;
-  return text;
-}
-
 void print_text(const Profile& profile) {
   for (const SequenceProfile& sequence : profile.sequences) {
     std::cout << fmt::format("{}: {:.3f} ms as it trains, {:.3f} ms summed over {} ops, idle {:.1f}%\n",
                              sequence_name(sequence.sequence), sequence.wall_ms, sequence.sum_ms,
                              sequence.ops.size(), 100 * sequence.idle_share());
     TextTable table({"kind", ">ops", ">ms", ">floor ms", ">of floor", ">share"});
-    for (const ProfileRow& row : by_kind(sequence)) {
+    for (const ProfileRow& row : profile_rows(sequence, ProfileBy::Kind)) {
       table.add({row.name, std::to_string(row.count), fmt::format("{:.3f}", row.ms),
                  row.floor_ms > 0 ? fmt::format("{:.3f}", row.floor_ms) : "-",
                  row.floor_ms > 0 ? fmt::format("{:.2f}x", row.ms / row.floor_ms) : "-",
@@ -77,15 +70,17 @@ void register_profile_command(CLI::App& app, Context& context) {
     request.home = home;
     PreparedModel model = plan_model(config, registry, request);
     allocate_model(model, registry, request);
-    Calibration calibration = load_calibration(home, model.device.name, versions_text(model.device));
-    const CostModel costs(find_gpu(model.device.name), {});
+    Calibration calibration = load_calibration(home, model.device.name, calibration_versions(model.device));
+    Calibration rates;  // floors rest on rates, not on what ops took before
+    rates.rates = calibration.rates;
+    const CostModel costs(find_gpu(model.device.name), rates);
     const Profile profile = profile_model(model, costs, arguments->repetitions);
     if (model.device.target.kind == DeviceKind::Cuda) {
       add_to_calibration(model, profile, calibration);
       save_calibration(home, calibration);
     }
     const nlohmann::ordered_json json = to_json(profile);
-    if (!run_folder.empty()) write_file_atomically(run_folder / "profile.json", json.dump(1));
+    if (!run_folder.empty()) write_file_atomically(run_folder / kProfileFile, json.dump(1));
     print(context, json, [&] { print_text(profile); });
   });
 }

@@ -6,6 +6,7 @@
 
 #include "core/config/derived.h"
 #include "core/platform/process.h"
+#include "core/program/calibration.h"
 #include "core/program/gpu_table.h"
 #include "core/train/model_state.h"
 #include "core/train/step_io.h"
@@ -128,6 +129,11 @@ BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& re
   result.model_flops_per_s = result.estimate.model_flops_per_token * result.tokens_per_s;
   result.executed_flops_per_s = result.estimate.executed_flops_per_token * result.tokens_per_s;
   if (const GpuEntry* gpu = find_gpu(model.device.name)) result.spec_flops_per_s = gpu->bf16_tflops * 1e12;
+  if (!request.home.empty()) {
+    const Calibration calibration =
+        load_calibration(request.home, model.device.name, calibration_versions(model.device));
+    if (calibration.rates) result.measured_flops_per_s = calibration.rates->matrix_flops;
+  }
   return result;
 }
 
@@ -146,6 +152,7 @@ nlohmann::ordered_json to_json(const BenchmarkResult& result) {
   json["tokens_per_s"] = result.tokens_per_s;
   json["tokens_per_s_end_to_end"] = result.tokens_per_s_end_to_end;
   json["arena_bytes"] = result.memory.arena_bytes;
+  json["planned_arena_bytes"] = result.estimate.arena_bytes;
   json["planned_process_bytes"] = result.estimate.process_bytes();
   json["process_bytes"] = result.peak_process_bytes;
   json["overhead_bytes"] = result.memory.overhead_bytes;
@@ -159,6 +166,7 @@ nlohmann::ordered_json to_json(const BenchmarkResult& result) {
   };
   utilisation("over_specification", result.spec_flops_per_s);
   utilisation("over_measured", result.measured_flops_per_s);
+  if (result.estimate.tokens_per_s > 0) json["predicted"] = prediction_json(result.estimate);
   json["loss"] = result.loss;
   return json;
 }

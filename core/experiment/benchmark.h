@@ -19,7 +19,7 @@ struct BenchmarkRequest {
   int64_t updates = 5;  // at least these
   double seconds = 5;  // and at least this long: a GPU that has just woken up runs above its sustained clocks
   bool graphs = true;  // replay captured graphs (CUDA)
-  std::filesystem::path home;  // see PrepareRequest
+  std::filesystem::path home;  // see PrepareRequest; the measured rates lie there, too
 };
 
 struct BenchmarkResult {
@@ -37,7 +37,7 @@ struct BenchmarkResult {
   double loss = 0;  // of the last update: proof of work
   double model_flops_per_s = 0, executed_flops_per_s = 0;
   // MFU and HFU = model or executed FLOP/s over the matrix rate (PaLM, appendix B): of the specification
-  // sheet, where the GPU is in the table, and measured.
+  // sheet, where the GPU is in the table, and measured, where `lathe doctor` has measured it.
   std::optional<double> spec_flops_per_s, measured_flops_per_s;
 };
 

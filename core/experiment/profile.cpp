@@ -6,9 +6,12 @@
 
 #include "core/config/derived.h"
 #include "core/experiment/benchmark.h"
+#include "core/platform/files.h"
+#include "core/platform/json.h"
 #include "core/train/model_state.h"
 #include "core/train/step_io.h"
 #include "kernels/api/cost.h"
+#include "kernels/api/error.h"
 
 namespace lathe {
 
@@ -71,8 +74,9 @@ void add_to_calibration(const PreparedModel& model, const Profile& profile, Cali
     for (const OpTime& time : sequence.ops) {
       calibration.add(model.program, ops[static_cast<size_t>(time.op)], time.ms);
     }
-    if (sequence.sequence == SequenceId::MicroRest && sequence.sum_ms > 0) {
-      calibration.step_factor = sequence.wall_ms / sequence.sum_ms;
+    if (sequence.sum_ms > 0 && sequence.wall_ms > 0) {
+      calibration.add_sequence(sequence.sum_ms / static_cast<double>(sequence.ops.size()),
+                               sequence.wall_ms / sequence.sum_ms);
     }
   }
   const MemoryReport memory = model.executable->memory();
@@ -81,21 +85,30 @@ void add_to_calibration(const PreparedModel& model, const Profile& profile, Cali
   }
 }
 
-std::vector<ProfileRow> by_kind(const SequenceProfile& profile) {
-  std::map<std::string, ProfileRow> rows;
+std::vector<ProfileRow> profile_rows(const SequenceProfile& profile, ProfileBy by) {
+  std::map<int, ProfileRow> rows;  // by place
   for (const OpTime& time : profile.ops) {
-    std::string name(op_kind_name(time.kind));
-    if (time.phase == Phase::Recompute) name += " (recomputed)";
-    ProfileRow& row = rows[name];
-    row.name = name;
+    const bool recomputed = time.phase == Phase::Recompute;
+    const int place = by == ProfileBy::Layer   ? time.layer
+                      : by == ProfileBy::Phase ? static_cast<int>(time.phase)
+                                               : 2 * static_cast<int>(time.kind) + (recomputed ? 1 : 0);
+    ProfileRow& row = rows[place];
+    if (by == ProfileBy::Kind) {
+      row.name = std::string(op_kind_name(time.kind)) + (recomputed ? " (recomputed)" : "");
+    } else if (by == ProfileBy::Phase) {
+      row.name = phase_name(time.phase);
+    } else {
+      row.name = time.layer == kNone ? "outside the layers" : "layer " + std::to_string(time.layer);
+    }
     ++row.count;
     row.ms += time.ms;
     row.floor_ms += time.floor_ms;
   }
   std::vector<ProfileRow> sorted;
-  for (auto& [name, row] : rows) sorted.push_back(std::move(row));
-  std::sort(sorted.begin(), sorted.end(),
-            [](const ProfileRow& a, const ProfileRow& b) { return a.ms > b.ms; });
+  for (auto& [place, row] : rows) sorted.push_back(std::move(row));
+  if (by == ProfileBy::Kind) {
+    std::ranges::stable_sort(sorted, [](const ProfileRow& a, const ProfileRow& b) { return a.ms > b.ms; });
+  }
   return sorted;
 }
 
@@ -126,6 +139,58 @@ nlohmann::ordered_json to_json(const Profile& profile) {
     json["sequences"].push_back(std::move(out));
   }
   return json;
+}
+
+namespace {
+
+template <class Enum>
+Enum by_name(const nlohmann::json& name, int count, std::string_view (*name_of)(Enum)) {
+  for (int i = 0; i < count; ++i) {
+    if (name_of(static_cast<Enum>(i)) == name.get_ref<const std::string&>()) return static_cast<Enum>(i);
+  }
+  throw nlohmann::json::other_error::create(503, "unknown: " + name.get<std::string>(), nullptr);
+}
+
+SequenceProfile sequence_from_json(const nlohmann::json& json) {
+  constexpr int kPhaseCount = static_cast<int>(Phase::Update) + 1;
+  SequenceProfile profile;
+  profile.sequence = by_name(json.at("sequence"), kSequenceCount, sequence_name);
+  profile.wall_ms = json.at("wall_ms").get<double>();
+  profile.sum_ms = json.at("sum_ms").get<double>();
+  for (const nlohmann::json& op : json.at("ops")) {
+    OpTime time;
+    time.op = static_cast<int>(json_integer(op.at("op"), 0, 1 << 24));
+    time.kind = by_name(op.at("kind"), kOpKindCount, op_kind_name);
+    time.layer = static_cast<int>(json_integer(op.at("layer"), kNone, 1 << 24));
+    time.phase = by_name(op.at("phase"), kPhaseCount, phase_name);
+    time.ms = op.at("ms").get<double>();
+    time.floor_ms = op.at("floor_ms").get<double>();
+    time.flops = op.at("flops").get<double>();
+    time.bytes = op.at("bytes").get<double>();
+    profile.ops.push_back(time);
+  }
+  return profile;
+}
+
+}  // namespace
+
+Profile read_profile(const std::filesystem::path& file) {
+  const std::string text = read_file(file);
+  try {
+    const nlohmann::json json = parse_json(text);
+    Profile profile;
+    profile.device = json.at("device").get<std::string>();
+    const nlohmann::json& rates = json.at("rates");
+    profile.rates.matrix_flops = rates.at("matrix_tflops").get<double>() * 1e12;
+    profile.rates.attention_flops = rates.at("attention_tflops").get<double>() * 1e12;
+    profile.rates.memory_bytes = rates.at("memory_gb_per_s").get<double>() * 1e9;
+    for (const nlohmann::json& sequence : json.at("sequences"))
+      profile.sequences.push_back(sequence_from_json(sequence));
+    return profile;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorCode::CorruptFile, to_utf8(file) + " is no profile: " + error.what(),
+                "Measure it again with `lathe profile --run`.");
+  }
 }
 
 }  // namespace lathe

@@ -41,17 +41,21 @@ struct Profile {
 // Times MicroRest and Update of a prepared training model on random tokens, `repetitions` times each.
 Profile profile_model(PreparedModel& model, const CostModel& costs, int repetitions = 5);
 
-// Adds every op's time, the step factor and the measured overhead to what is known of this GPU.
+// Adds every op's time, both sequences' and the measured overhead to what is known of this GPU.
 void add_to_calibration(const PreparedModel& model, const Profile& profile, Calibration& calibration);
 
-// Sums by kind and phase, longest first: what people read.
+// What people read: sums by kind of op, longest first, or by layer or phase, in their order.
+enum class ProfileBy { Kind, Layer, Phase };
 struct ProfileRow {
-  std::string name;  // "linear (backward)"
+  std::string name;  // "linear (recomputed)", "layer 3", "backward"
   int count = 0;
   double ms = 0, floor_ms = 0;
 };
-std::vector<ProfileRow> by_kind(const SequenceProfile& profile);
+std::vector<ProfileRow> profile_rows(const SequenceProfile& profile, ProfileBy by);
 
 nlohmann::ordered_json to_json(const Profile& profile);
+// The file a run folder holds after `lathe profile --run`. Throws NotFound; CorruptFile when it is none.
+inline constexpr const char* kProfileFile = "profile.json";
+Profile read_profile(const std::filesystem::path& file);
 
 }  // namespace lathe

@@ -25,7 +25,6 @@ RunConfig resolve_auto(const RunConfig& config, const EstimateRequest& request) 
   if (levels && request.budget_bytes > 0) {
     PlannerRequest planner;
     planner.estimate = request;
-    planner.costs = request.costs;
     return plan_configuration(config, planner).ranked.front().config;
   }
   RunConfig resolved = config;

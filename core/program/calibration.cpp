@@ -4,19 +4,22 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
+#include <cmath>
 
 #include "core/platform/files.h"
+#include "core/platform/json.h"
+#include "kernels/api/cost.h"
 #include "kernels/api/error.h"
 
 namespace lathe {
 
 namespace {
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 }
 
 std::string op_key(const StepProgram& program, const Op& op) {
   std::string key(op_kind_name(op.kind));
+  key += '|';
   for (const Operand& operand : op.operands) {
     if (operand.access == Access::Scratch) continue;
     if (operand.tensor == kNone) {
@@ -34,8 +37,33 @@ std::string op_key(const StepProgram& program, const Op& op) {
 }
 
 void Calibration::add(const StepProgram& program, const Op& op, double ms) {
-  const auto [entry, added] = op_ms.try_emplace(op_key(program, op), ms);
-  if (!added) entry->second = std::min(entry->second, ms);
+  if (ms <= 0) return;  // too short to be seen
+  const OpCost cost = op_cost(program, op);
+  const auto [entry, added] =
+      ops.try_emplace(op_key(program, op), TimedOp{ms, cost.executed_flops, cost.bytes});
+  if (!added) entry->second.ms = std::min(entry->second.ms, ms);
+}
+
+void Calibration::add_sequence(double mean_op_ms, double factor) {
+  std::erase_if(sequences, [&](const TimedSequence& old) {
+    return std::fabs(std::log(old.mean_op_ms / mean_op_ms)) < std::log(1.1);
+  });
+  sequences.push_back({mean_op_ms, factor});
+}
+
+double Calibration::sequence_factor(double mean_op_ms) const {
+  const auto distance = [&](const TimedSequence& timed) {
+    return std::fabs(std::log(timed.mean_op_ms / mean_op_ms));
+  };
+  const auto nearest = std::ranges::min_element(sequences, {}, distance);
+  return nearest == sequences.end() ? 1 : nearest->factor;
+}
+
+std::string calibration_versions(const DeviceInfo& device) {
+  std::string text;
+  for (const auto& [name, version] : device.versions)
+    text += (text.empty() ? "" : ", ") + name + " " + version;
+  return text;
 }
 
 std::filesystem::path calibration_path(const std::filesystem::path& home, std::string_view gpu) {
@@ -53,17 +81,40 @@ Calibration load_calibration(const std::filesystem::path& home, std::string_view
   result.versions = versions;
   try {
     if (!std::filesystem::exists(path)) return result;
-    const auto json = nlohmann::json::parse(read_file(path, int64_t{64} << 20));
-    if (json.at("format").get<int>() != kFormat || json.at("gpu").get<std::string>() != gpu) return result;
+    const auto json = parse_json(read_file(path, int64_t{64} << 20));
+    if (json_integer(json.at("format")) != kFormat || json.at("gpu").get<std::string>() != gpu) return result;
     const std::string stored = json.at("versions").get<std::string>();
     if (!versions.empty() && stored != versions) return result;
     Calibration loaded;
     loaded.gpu = gpu;
     loaded.versions = stored;
-    loaded.op_ms = json.at("op_ms").get<std::map<std::string, double>>();
-    loaded.step_factor = json.at("step_factor").get<double>();
-    if (json.contains("overhead_bytes")) loaded.overhead_bytes = json["overhead_bytes"].get<int64_t>();
-    return loaded;
+    for (const auto& [key, numbers] : json.at("ops").items()) {
+      loaded.ops[key] = {numbers.at(0).get<double>(), numbers.at(1).get<double>(),
+                         numbers.at(2).get<double>()};
+    }
+    for (const auto& numbers : json.at("sequences")) {
+      loaded.sequences.push_back({numbers.at(0).get<double>(), numbers.at(1).get<double>()});
+    }
+    if (json.contains("overhead_bytes")) loaded.overhead_bytes = json_count(json["overhead_bytes"]);
+    if (json.contains("rates")) {
+      const auto& rates = json["rates"];
+      loaded.rates =
+          GpuRates{rates.at("matrix_flops").get<double>(), rates.at("attention_flops").get<double>(),
+                   rates.at("memory_bytes").get<double>()};
+    }
+    const auto is_rate = [](double rate) { return std::isfinite(rate) && rate > 0; };
+    const auto is_time = [](const auto& entry) {
+      const TimedOp& op = entry.second;
+      return op.ms > 0 && op.flops >= 0 && op.bytes > 0 && std::isfinite(op.ms + op.flops + op.bytes);
+    };
+    const auto is_sequence = [](const TimedSequence& timed) {
+      return timed.mean_op_ms > 0 && timed.factor > 0 && std::isfinite(timed.mean_op_ms + timed.factor);
+    };
+    const bool sound =
+        std::ranges::all_of(loaded.ops, is_time) && std::ranges::all_of(loaded.sequences, is_sequence) &&
+        (!loaded.rates || (is_rate(loaded.rates->matrix_flops) && is_rate(loaded.rates->attention_flops) &&
+                           is_rate(loaded.rates->memory_bytes)));
+    return sound ? loaded : result;
   } catch (const nlohmann::json::exception&) {
     return result;
   } catch (const Error&) {
@@ -81,9 +132,18 @@ void save_calibration(const std::filesystem::path& home, const Calibration& cali
   json["format"] = kFormat;
   json["gpu"] = calibration.gpu;
   json["versions"] = calibration.versions;
-  json["step_factor"] = calibration.step_factor;
   if (calibration.overhead_bytes) json["overhead_bytes"] = *calibration.overhead_bytes;
-  json["op_ms"] = calibration.op_ms;
+  if (calibration.rates) {
+    json["rates"] = {{"matrix_flops", calibration.rates->matrix_flops},
+                     {"attention_flops", calibration.rates->attention_flops},
+                     {"memory_bytes", calibration.rates->memory_bytes}};
+  }
+  json["sequences"] = nlohmann::ordered_json::array();
+  for (const TimedSequence& timed : calibration.sequences) {
+    json["sequences"].push_back({timed.mean_op_ms, timed.factor});
+  }
+  json["ops"] = nlohmann::ordered_json::object();
+  for (const auto& [key, op] : calibration.ops) json["ops"][key] = {op.ms, op.flops, op.bytes};
   write_file_atomically(path, json.dump(1));
 }
 

@@ -1,5 +1,6 @@
-// What was measured on one GPU: milliseconds of ops by shape, and what the driver and libraries take beside
-// the arena. One small JSON file a GPU in the home folder; every profile adds to it.
+// What was measured on one GPU: milliseconds of ops by shape, rates, and what the driver and libraries take
+// beside the arena. One small JSON file a GPU in the home folder; `lathe profile` and `lathe doctor` add to
+// it.
 #pragma once
 
 #include <cstdint>
@@ -8,28 +9,58 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "kernels/api/backend.h"
 #include "kernels/api/program.h"
 
 namespace lathe {
 
-// Two ops with the same key do the same work: kind, shapes, strides, dtypes and modes, never layer or phase.
+// Two ops with the same key do the same work: kind, '|', shapes, strides, dtypes and modes, never layer or
+// phase.
 std::string op_key(const StepProgram& program, const Op& op);
 
+// Achievable rates of one GPU. Never carried over to another card.
+struct GpuRates {
+  double matrix_flops = 0;     // FLOP/s of large BF16 matrix products with FP32 accumulation
+  double attention_flops = 0;  // FLOP/s, causal half counted
+  double memory_bytes = 0;     // bytes/s of memory-bound kernels
+  double launch_s = 0;         // of one op in a graph
+};
+
+// An op as it was timed, and the work that takes that long.
+struct TimedOp {
+  double ms = 0, flops = 0, bytes = 0;
+};
+
+// A whole sequence as it was timed: wall time over the sum of its ops' times. Below 1 where ops overlap,
+// above where gaps remain or the card runs slower under lasting load.
+struct TimedSequence {
+  double mean_op_ms = 0, factor = 1;
+};
+
 struct Calibration {
-  std::string gpu;                      // the device's name; figures never pass to another
-  std::string versions;                 // driver and libraries they hold for
-  std::map<std::string, double> op_ms;  // by op_key
-  // Wall time of a micro-step over the sum of its ops' times: below 1 where ops overlap, above where gaps
-  // remain.
-  double step_factor = 1;
+  std::string gpu;                     // the device's name; figures never pass to another
+  std::string versions;                // driver and libraries they hold for
+  std::map<std::string, TimedOp> ops;  // by op_key
+  std::vector<TimedSequence> sequences;
+  std::optional<GpuRates> rates;          // measured by `lathe doctor`
   std::optional<int64_t> overhead_bytes;  // context, modules, handles: the process minus its arena
 
-  bool empty() const { return op_ms.empty() && !overhead_bytes; }
+  bool empty() const { return ops.empty() && !rates && !overhead_bytes; }
 
   // Keeps the faster of two timings of one key: a disturbed run can only be slower.
   void add(const StepProgram& program, const Op& op, double ms);
+
+  // Replaces an earlier one of ops about as long (within a tenth).
+  void add_sequence(double mean_op_ms, double factor);
+
+  // Of the timed sequence whose ops are the most alike in length; 1 when none was timed.
+  double sequence_factor(double mean_op_ms) const;
 };
+
+// Driver and libraries as one text, for Calibration::versions.
+std::string calibration_versions(const DeviceInfo& device);
 
 std::filesystem::path calibration_path(const std::filesystem::path& home, std::string_view gpu);
 

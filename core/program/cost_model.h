@@ -1,8 +1,10 @@
-// Predicts how long a program takes: per op from timings of the same shape on this GPU, else from rates; the
-// rates come from timed ops of the same unit on this GPU, else from its specification and typical
-// efficiencies ("uncalibrated").
+// Predicts how long a program takes. An op takes as long as one of the same shape was timed on this GPU; else
+// its floor times what the timed op of the same kind nearest in work took over its own floor; else, where
+// nothing of the kind was timed, its floor at the rates measured on this GPU or typical of its specification
+// ("uncalibrated").
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,48 +15,59 @@
 
 namespace lathe {
 
-// Achievable rates of one GPU. Never carried over to another card.
-struct GpuRates {
-  double matrix_flops = 0;     // FLOP/s of large BF16 matrix products with FP32 accumulation
-  double attention_flops = 0;  // FLOP/s, causal half counted
-  double memory_bytes = 0;     // bytes/s of memory-bound kernels
-  double launch_s = 0;         // of one op in a graph
-};
-
 // From the specification: 78% of the BF16 peak for matrix products (H200: 77% sustained, consumer cards run
 // close to their published accumulate rate), 50% for attention, 85% of the memory bandwidth, 2 microseconds a
 // launch.
 GpuRates typical_rates(const GpuEntry& gpu);
 
+// One kind of op over a whole update.
+struct KindTime {
+  std::string name;  // "linear", "linear (recomputed)"
+  int64_t ops = 0;
+  double seconds = 0, timed_seconds = 0;  // of these, in shapes timed on this GPU
+  double floor_seconds = 0, flops = 0, bytes = 0;
+};
+
+struct UpdateTime {
+  double seconds = 0;
+  double optimizer_seconds = 0;  // of these, norm, clip and optimizer
+  double timed_share = 0;        // of the micro-steps' time, in shapes timed on this GPU: 0 to 1
+  std::vector<KindTime> kinds;   // longest first; their sum, and what ops alone don't explain, is `seconds`
+};
+
 class CostModel {
  public:
-  // `gpu` is null for a card that is in no table; then only a calibration can predict.
+  // Rates measured on this GPU take the place of its specification's. `gpu` is null for a card that is in no
+  // table; then only a calibration can predict.
   CostModel(const GpuEntry* gpu, Calibration calibration);
 
   bool usable() const { return rates_.matrix_flops > 0; }
-  bool calibrated() const { return !calibration_.op_ms.empty(); }
+  bool calibrated() const { return !calibration_.ops.empty(); }
   const GpuRates& rates() const { return rates_; }
   const Calibration& calibration() const { return calibration_; }
 
-  double op_seconds(const StepProgram& program, const Op& op) const;
+  double op_seconds(const StepProgram& program, const Op& op) const { return predict(program, op).seconds; }
 
   // The floor of an op: FLOPs over the rate or bytes over the bandwidth, whichever takes longer.
   double floor_seconds(const StepProgram& program, const Op& op) const;
 
-  // Of one run of a sequence, gaps and overlap as calibrated.
-  double sequence_seconds(const StepProgram& program, SequenceId sequence) const;
-
   // Of a whole update: first and further micro-steps and the optimizer.
-  double update_seconds(const StepProgram& program, int64_t accumulation) const;
-
-  // Share of the predicted micro-step whose shapes were timed on this GPU, 0 to 1.
-  double timed_share(const StepProgram& program) const;
+  UpdateTime update_time(const StepProgram& program, int64_t accumulation) const;
 
  private:
-  double rate_seconds(const OpCost& cost) const;
+  // Of the timed ops of one kind: floor in seconds, and measured time over it.
+  using Efficiencies = std::map<double, double>;
+
+  struct OpTimes {
+    double seconds = 0;
+    bool timed = false;
+  };
+  OpTimes predict(const StepProgram& program, const Op& op) const;
+  double floor_seconds(Unit unit, double flops, double bytes) const;
 
   Calibration calibration_;
   GpuRates rates_;
+  std::map<std::string, Efficiencies, std::less<>> efficiencies_;  // by kind
 };
 
 }  // namespace lathe

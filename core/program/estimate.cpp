@@ -77,10 +77,9 @@ Estimate estimate(const RunConfig& config, const StepProgram& program, const Mem
     }
   }
   if (request.costs && request.costs->usable()) {
-    result.update_seconds = request.costs->update_seconds(program, config.batch.accumulation);
-    result.tokens_per_s = static_cast<double>(result.tokens_per_update) / result.update_seconds;
+    result.time = request.costs->update_time(program, config.batch.accumulation);
+    result.tokens_per_s = static_cast<double>(result.tokens_per_update) / result.time.seconds;
     result.calibrated = request.costs->calibrated();
-    result.timed_share = request.costs->timed_share(program);
   }
   result.budget_bytes = request.budget_bytes;
   result.verdict = judge(result);
@@ -92,6 +91,23 @@ Estimate estimate(const RunConfig& config, const EstimateRequest& request) {
   const RunConfig resolved = resolve_auto(config, request);
   const StepProgram program = build_step_program(resolved, training_options(resolved, request.target));
   return estimate(resolved, program, plan_memory(program), request);
+}
+
+nlohmann::ordered_json prediction_json(const Estimate& estimate) {
+  if (estimate.tokens_per_s <= 0) return nullptr;
+  nlohmann::ordered_json kinds = nlohmann::ordered_json::array();
+  for (const KindTime& kind : estimate.time.kinds) {
+    kinds.push_back({{"kind", kind.name},
+                     {"ops", kind.ops},
+                     {"s", kind.seconds},
+                     {"timed_s", kind.timed_seconds},
+                     {"floor_s", kind.floor_seconds},
+                     {"flops", kind.flops},
+                     {"bytes", kind.bytes}});
+  }
+  return {{"update_s", estimate.time.seconds},        {"optimizer_s", estimate.time.optimizer_seconds},
+          {"tokens_per_s", estimate.tokens_per_s},    {"calibrated", estimate.calibrated},
+          {"timed_share", estimate.time.timed_share}, {"by_kind", kinds}};
 }
 
 nlohmann::ordered_json to_json(const Estimate& estimate) {
@@ -124,12 +140,7 @@ nlohmann::ordered_json to_json(const Estimate& estimate) {
                   {"description", estimate.peak_op},
                   {"live_bytes", estimate.peak.bytes}};
   json["checkpoint_bytes"] = estimate.checkpoint_bytes;
-  if (estimate.tokens_per_s > 0) {
-    json["predicted"] = {{"update_s", estimate.update_seconds},
-                         {"tokens_per_s", estimate.tokens_per_s},
-                         {"calibrated", estimate.calibrated},
-                         {"timed_share", estimate.timed_share}};
-  }
+  if (estimate.tokens_per_s > 0) json["predicted"] = prediction_json(estimate);
   json["budget_bytes"] = estimate.budget_bytes;
   json["verdict"] = verdict_name(estimate.verdict);
   return json;

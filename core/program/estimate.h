@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "core/config/run_config.h"
+#include "core/program/cost_model.h"
 #include "core/program/memory_plan.h"
 #include "kernels/api/program.h"
 #include "kernels/api/target.h"
 
 namespace lathe {
-
-class CostModel;
 
 enum class Verdict { Unknown, Fits, Tight, DoesNotFit };
 std::string_view verdict_name(Verdict verdict);
@@ -36,10 +35,9 @@ struct Estimate {
   std::string peak_op;           // "micro-step: layer 23 swiglu backward"
   int64_t checkpoint_bytes = 0;  // weights, masters and states on disk
 
-  double update_seconds = 0;  // predicted; 0: not predicted
-  double tokens_per_s = 0;    // predicted, nominal, step only
-  bool calibrated = false;    // from timings on this GPU, not from its specification
-  double timed_share = 0;     // of the predicted micro-step in shapes timed on this GPU
+  UpdateTime time;          // predicted; 0 seconds: not predicted
+  double tokens_per_s = 0;  // predicted, nominal, step only
+  bool calibrated = false;  // from timings on this GPU, not from its specification
 
   int64_t budget_bytes = 0;  // 0: none stated
   Verdict verdict = Verdict::Unknown;
@@ -61,6 +59,9 @@ Estimate estimate(const RunConfig& config, const StepProgram& program, const Mem
                   const EstimateRequest& request);
 
 nlohmann::ordered_json to_json(const Estimate& estimate);
+
+// The predicted times alone; null where nothing was predicted.
+nlohmann::ordered_json prediction_json(const Estimate& estimate);
 
 // Context and library kernels beside the arena while no measurement exists for the GPU: the larger of two
 // observations, 0.45 GiB on a consumer card and 1.1 GiB on an H200.

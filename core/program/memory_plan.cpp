@@ -75,6 +75,7 @@ int64_t place_sequence(std::vector<Item> items, int64_t base, uint64_t seed, std
   const auto longer = [&](const Item& a, const Item& b) {
     return length(a) != length(b) ? length(a) > length(b) : a.bytes > b.bytes;
   };
+  const int64_t bound = base + largest_live(items);  // nothing can be smaller
   int64_t best_end = -1;
   std::vector<Item> best_order;
   std::vector<int64_t> trial = offsets;
@@ -82,15 +83,19 @@ int64_t place_sequence(std::vector<Item> items, int64_t base, uint64_t seed, std
     const int64_t end = place(items, base, trial);
     if (best_end < 0 || end <= best_end) best_end = end, offsets = trial, best_order = items;
   };
-  std::stable_sort(items.begin(), items.end(), larger);
-  attempt();
-  std::stable_sort(items.begin(), items.end(), area);
-  attempt();
-  std::stable_sort(items.begin(), items.end(), longer);
-  attempt();
+  std::vector<Item> by_size = std::move(items);
+  std::stable_sort(by_size.begin(), by_size.end(), larger);
+  std::vector<Item> by_area = by_size;
+  std::stable_sort(by_area.begin(), by_area.end(), area);
+  std::vector<Item> by_length = by_area;
+  std::stable_sort(by_length.begin(), by_length.end(), longer);
+  for (std::vector<Item>* order : {&by_length, &by_area, &by_size}) {
+    items = std::move(*order);
+    attempt();
+    if (best_end <= bound) break;
+  }
   // Near misses yield to small changes of the best order: an item takes its place earlier. Bounded work, own
   // seed.
-  const int64_t bound = base + largest_live(items);
   const auto count = static_cast<int64_t>(items.size());
   std::mt19937_64 random(1);
   for (int64_t work = 0; work < 5'000'000 && best_end > bound + (bound - base) / 200; work += count * count) {

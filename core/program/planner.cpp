@@ -62,9 +62,9 @@ class Search {
       for (const int64_t chunk : chunks(micro_batch)) search_levels(micro_batch, accumulation, chunk);
     }
     if (result_.ranked.empty()) refuse();
-    std::stable_sort(
-        result_.ranked.begin(), result_.ranked.end(),
-        [](const PlannedConfig& a, const PlannedConfig& b) { return a.update_seconds < b.update_seconds; });
+    std::stable_sort(result_.ranked.begin(), result_.ranked.end(),
+                     [](const PlannedConfig& a, const PlannedConfig& b) { return a.rank() < b.rank(); });
+    for (PlannedConfig& planned : result_.ranked) compare_with_everything(planned);
     find_next();
     result_.plans = plans_;
     return std::move(result_);
@@ -114,13 +114,6 @@ class Search {
       if (op.phase == Phase::Recompute) planned.extra_gflop_per_token += op_cost(program, op).executed_flops;
     }
     planned.extra_gflop_per_token /= 1e9 * static_cast<double>(tokens_per_micro_step(config));
-    if (request_.costs && request_.costs->usable()) {
-      planned.update_seconds = request_.costs->update_seconds(program, config.batch.accumulation);
-      planned.tokens_per_s = static_cast<double>(tokens_per_update(config)) / planned.update_seconds;
-    } else {
-      // Without rates, work alone ranks.
-      planned.update_seconds = planned.estimate.executed_flops_per_token;
-    }
     planned.words = words(config);
     return planned;
   }
@@ -194,7 +187,18 @@ class Search {
                     static_cast<double>(request_.estimate.budget_bytes) / (1 << 30), least_words_,
                     static_cast<double>(least_) / (1 << 30)),
         "Lower batch.micro_batch or model.context, or choose smaller optimizer.state, precision.master or "
-        "precision.gradients; `lathe plan` lists what each saves.");
+        "precision.gradients; `lathe plan` says which would do.");
+  }
+
+  // What a plan saves and spends beside the one that keeps everything.
+  void compare_with_everything(PlannedConfig& planned) {
+    const RunConfig::Batch& batch = planned.config.batch;
+    const RunConfig config = candidate(batch.micro_batch, batch.accumulation, 0, 0);
+    const auto [entry, added] = everything_.try_emplace(batch.micro_batch);
+    if (added) entry->second = plan(config).estimate;
+    planned.saved_bytes = entry->second.process_bytes() - planned.estimate.process_bytes();
+    const double seconds = entry->second.time.seconds;
+    if (seconds > 0) planned.spent_share = planned.estimate.time.seconds / seconds - 1;
   }
 
   // One rung up from the winner: what a little more memory would buy.
@@ -203,7 +207,7 @@ class Search {
     if (rung == 0) return;
     const PlannedConfig next = plan(candidate(micro_batch, accumulation, chunk, rung - 1));
     result_.next_budget_bytes = next.estimate.process_bytes();
-    result_.next_tokens_per_s = next.tokens_per_s;
+    result_.next_tokens_per_s = next.tokens_per_s();
     result_.next_words = next.words;
   }
 
@@ -214,6 +218,7 @@ class Search {
   const PlannerRequest& request_;
   PlannerResult result_;
   std::map<std::string, Origin> origin_;
+  std::map<int64_t, Estimate> everything_;  // by micro-batch
   int plans_ = 0;
   int64_t least_ = 0;
   std::string least_words_;
@@ -235,6 +240,31 @@ std::string recompute_words(const std::vector<RecomputeLevel>& levels, int64_t l
 
 PlannerResult plan_configuration(const RunConfig& config, const PlannerRequest& request) {
   return Search(config, request).run();
+}
+
+std::optional<Rescue> find_rescue(const RunConfig& config, const PlannerRequest& request) {
+  Rescue rescue;
+  RunConfig changed = config;
+  const auto change = [&](const char* key, const char* value) {
+    const RunConfig before = changed;
+    set_text(changed, key, value);
+    if (changed == before) return false;
+    std::erase_if(rescue.changes, [&](const auto& earlier) { return earlier.first == key; });
+    rescue.changes.emplace_back(key, value);
+    try {
+      rescue.planned = plan_configuration(changed, request).ranked.front();
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::InvalidConfig) throw;
+      return false;
+    }
+  };
+  const bool bf16 = config.precision.weights == Storage::Bf16;
+  if (bf16 && config.precision.master == Master::Fp32 && change("precision.master", "split")) return rescue;
+  if (change("optimizer.state", "8bit")) return rescue;
+  if (config.precision.compute == Compute::Bf16 && change("precision.gradients", "bf16")) return rescue;
+  if (bf16 && change("precision.master", "none")) return rescue;
+  return std::nullopt;
 }
 
 std::vector<Suggestion> suggest_changes(const RunConfig& config, const EstimateRequest& request) {

@@ -3,8 +3,9 @@
 // constant tokens an update.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/config/run_config.h"
@@ -14,18 +15,25 @@
 namespace lathe {
 
 struct PlannerRequest {
-  EstimateRequest estimate;          // target, budget, overhead
-  const CostModel* costs = nullptr;  // null or unusable: rank by executed FLOPs
+  EstimateRequest estimate;  // target, budget, overhead; without usable costs executed FLOPs rank
   bool vary_micro_batch = false;
 };
 
 struct PlannedConfig {
   RunConfig config;  // resolved
   Estimate estimate;
-  double update_seconds = 0;         // predicted; 0 without a cost model
-  double tokens_per_s = 0;           // nominal, step only
   double extra_gflop_per_token = 0;  // recomputed
-  std::string words;  // "18 layers keep everything, 6 recompute gate/up; loss in chunks of 1024 tokens"
+  // Beside keeping everything with the loss in one piece, at the same micro-batch: bytes less, share of time
+  // more.
+  int64_t saved_bytes = 0;
+  double spent_share = 0;  // 0 without a cost model
+  std::string words;       // "18 layers keep everything, 6 recompute gate/up; loss in chunks of 1024 tokens"
+
+  double tokens_per_s() const { return estimate.tokens_per_s; }  // predicted; 0: no cost model
+  // Smaller is faster: predicted seconds, or without a cost model the work of a token.
+  double rank() const {
+    return estimate.time.seconds > 0 ? estimate.time.seconds : estimate.executed_flops_per_token;
+  }
 };
 
 struct PlannerResult {
@@ -48,6 +56,14 @@ struct Suggestion {
   int64_t saved_bytes = 0;
 };
 std::vector<Suggestion> suggest_changes(const RunConfig& config, const EstimateRequest& request);
+
+// When nothing fits: those settings one after the other, the gentlest first (split master, 8-bit states, BF16
+// gradients, no master), until something does. Nothing when not even all of them are enough.
+struct Rescue {
+  std::vector<std::pair<std::string, std::string>> changes;  // key, value
+  PlannedConfig planned;
+};
+std::optional<Rescue> find_rescue(const RunConfig& config, const PlannerRequest& request);
 
 // "18 layers keep everything, 6 recompute gate/up".
 std::string recompute_words(const std::vector<RecomputeLevel>& levels, int64_t layers);

@@ -229,9 +229,9 @@ void VerdictPanel::show_speed() {
   }
   if (estimate.tokens_per_s > 0) {
     lines << tr("<b>%1 tokens/s predicted</b> (nominal, step only), %2 an update: %3.")
-                 .arg(number_text(estimate.tokens_per_s, 0), duration_text(estimate.update_seconds),
+                 .arg(number_text(estimate.tokens_per_s, 0), duration_text(estimate.time.seconds),
                       estimate.calibrated ? tr("%1 of the time in operations timed on this GPU")
-                                                .arg(percent_text(estimate.timed_share))
+                                                .arg(percent_text(estimate.time.timed_share))
                                           : tr("uncalibrated, from the card's specification"));
   } else if (!record.measured_speed) {
     lines << tr("<b>Tokens/s: not measured yet</b> for these settings on this device.");
