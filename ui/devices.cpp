@@ -45,7 +45,8 @@ void Devices::check(std::function<BackendRegistry()> make, std::function<Backend
         const QString program = program_or_nothing();
         const QString broken =
             program.isEmpty() ? QString()
-                              : probe_in_child(program, {QStringLiteral("doctor"), QStringLiteral("--json")});
+                              : probe_in_child(program, {QStringLiteral("doctor"), QStringLiteral("--probe"),
+                                                         QStringLiteral("cuda"), QStringLiteral("--quick")});
         if (broken.isEmpty()) return make();
         BackendRegistry registry = make_safe();
         registry.insert(registry.begin(), BackendEntry{"cuda", nullptr, broken.toStdString()});

@@ -17,9 +17,9 @@ class Devices : public QObject {
  public:
   explicit Devices(QObject* parent = nullptr);
 
-  // Runs `lathe doctor --json` in a child process, so that a driver that crashes takes the child and not the
-  // window, then `make` on the worker. When the child died, `make_safe` stands in and the GPU's entry says
-  // so. Call once.
+  // Runs `lathe doctor --probe cuda --quick` in a child process, so that a driver that crashes takes the
+  // child and not the window, then `make` on the worker. When the child died, `make_safe` stands in and the
+  // GPU's entry says so. Call once.
   void check(std::function<BackendRegistry()> make, std::function<BackendRegistry()> make_safe);
   // Takes a registry at once: for tests.
   void set(BackendRegistry registry);

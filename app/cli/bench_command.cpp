@@ -38,11 +38,13 @@ void print_text(const BenchmarkResult& result) {
   line("memory, process", bytes_text(result.peak_process_bytes));
   line("model FLOP/s", fmt::format("{:.1f} TFLOP/s", result.model_flops_per_s / 1e12));
   line("executed FLOP/s", fmt::format("{:.1f} TFLOP/s", result.executed_flops_per_s / 1e12));
-  if (result.spec_flops_per_s) {
-    line("MFU, HFU (of the specification)",
-         fmt::format("{:.1f}%, {:.1f}%", 100 * result.model_flops_per_s / *result.spec_flops_per_s,
-                     100 * result.executed_flops_per_s / *result.spec_flops_per_s));
-  }
+  const auto utilisation = [&](const char* of, const std::optional<double>& rate) {
+    if (!rate) return;
+    line(of, fmt::format("{:.1f}%, {:.1f}% of {:.1f} TFLOP/s", 100 * result.model_flops_per_s / *rate,
+                         100 * result.executed_flops_per_s / *rate, *rate / 1e12));
+  };
+  utilisation("MFU, HFU (of the specification)", result.spec_flops_per_s);
+  utilisation("MFU, HFU (of the measured rate)", result.measured_flops_per_s);
   line("preparing", fmt::format("{:.1f} s", result.prepare_s));
   line("loss", fmt::format("{:.4f}", result.loss));
 }

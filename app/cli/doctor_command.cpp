@@ -1,128 +1,108 @@
 // `lathe doctor`: what this machine offers and what is in the way, each with what to do.
 #include <fmt/format.h>
 
-#include <functional>
+#include <algorithm>
 #include <iostream>
-#include <vector>
+#include <memory>
 
 #include "app/cli/commands.h"
 #include "app/common/backends.h"
 #include "core/config/presets.h"
 #include "core/config/resources.h"
-#include "core/history/history_store.h"
-#include "core/platform/file_system.h"
+#include "core/experiment/doctor.h"
+#include "core/platform/child_process.h"
 #include "core/platform/files.h"
 #include "core/platform/process.h"
+#include "kernels/cuda/pinned_memory.h"
 
 namespace lathe::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-enum class Finding { Good, Warning, Bad };
-
-struct Check {
-  std::string subject;
-  Finding finding = Finding::Good;
-  std::string text;
-  ErrorCode code = ErrorCode::Internal;  // of a bad one
+struct Arguments {
+  bool quick = false;
+  std::string probe;
 };
 
-const char* finding_name(Finding finding) {
-  switch (finding) {
-    case Finding::Good:
-      return "good";
-    case Finding::Warning:
-      return "warning";
-    case Finding::Bad:
-      return "bad";
-  }
-  return "bad";
+Check check_presets() {
+  std::string names;
+  for (const auto& preset : list_presets()) names += (names.empty() ? "" : ", ") + preset.name;
+  return {"presets", Finding::Good, fmt::format("{} in {}", names, to_utf8(resources_folder()))};
 }
 
-// Runs a check whose Error is a finding, too.
-Check attempt(const std::string& subject, const std::function<Check()>& look) {
+// What the child does: a line of JSON a check, at once, since the next one may crash it.
+void probe(const std::string& backend, const std::filesystem::path& home, bool measure) {
+  const auto say = [](const std::string& line) { std::cout << line << std::endl; };
+  const auto found = [&](const Check& check) { say(check_line(check)); };
+  const auto doing = [&](const std::string& what) { say(doing_line(what)); };
+  doing("loading the driver and its libraries");
+  const BackendRegistry registry = backend == "cpu" ? make_cpu_backends() : make_backends();
+  for (const BackendEntry& entry : registry) {
+    if (entry.name != backend) continue;
+    check_device(entry, home, measure, found, doing);
+    if (backend != "cuda" || !entry.backend || !measure) continue;
+    doing("page-locking host memory");
+    const int64_t asked = std::min(int64_t{2} << 30, system_memory().available_bytes / 4);
+    if (const auto held = pinnable_bytes(asked)) found(check_pinned_memory(*held, asked));
+  }
+}
+
+std::vector<Check> all_checks(const std::filesystem::path& home, bool quick) {
+  std::vector<Check> checks = check_host(home);
   try {
-    return look();
+    checks.push_back(check_presets());
   } catch (const Error& error) {
-    return {subject, Finding::Bad, error.what(), error.code()};
+    checks.push_back({"presets", Finding::Bad, error.what(), error.code()});
   }
-}
-
-Check check_home(const std::filesystem::path& home) {
-  const FileSystemTraits traits = file_system_traits(home);
-  const HistoryStore store(home);  // refuses, with advice, what can't hold a history
-  return {"history", Finding::Good,
-          fmt::format("{} ({}), {} runs", to_utf8(home), traits.kind, store.list().size())};
-}
-
-Check check_disk(const std::filesystem::path& home) {
-  const int64_t free = free_disk_bytes(home);
-  // The reference model's checkpoint with 8-bit states takes about 6 GiB, and two must fit.
-  const bool scarce = free < (int64_t{12} << 30);
-  return {"disk", scarce ? Finding::Warning : Finding::Good,
-          fmt::format("{} free{}", bytes_text(free), scarce ? "; checkpoints of a 1B model need more" : "")};
-}
-
-Check check_memory() {
-  const SystemMemory memory = system_memory();
-  return {"host memory", Finding::Good,
-          fmt::format("{} of {} available, {} cores", bytes_text(memory.available_bytes),
-                      bytes_text(memory.total_bytes), logical_cores())};
-}
-
-Check check_device(const BackendEntry& entry) {
-  if (!entry.backend) return {entry.name, Finding::Warning, entry.unavailable};
-  const DeviceInfo device = entry.backend->device();
-  std::string text = device.name;
-  if (device.total_bytes > 0) {
-    text += fmt::format(", {} of {} free", bytes_text(device.free_bytes), bytes_text(device.total_bytes));
+  for (const std::string backend : {"cuda", "cpu"}) {
+    std::vector<std::string> command = {
+        to_utf8(this_program()), "--home", to_utf8(home), "doctor", "--probe", backend};
+    if (quick) command.emplace_back("--quick");
+    const double seconds = quick ? 30 : 120;
+    for (Check& check : checks_of_child(command, backend, seconds)) checks.push_back(std::move(check));
   }
-  for (const auto& [name, version] : device.versions) text += fmt::format(", {} {}", name, version);
-  return {entry.name, Finding::Good, text};
+  return checks;
+}
+
+void print_text(const std::vector<Check>& checks) {
+  size_t width = 0;
+  for (const Check& check : checks) width = std::max(width, check.subject.size());
+  std::cout << "lathe " LATHE_VERSION "\n";
+  for (const Check& check : checks) {
+    const char* mark = check.finding == Finding::Good      ? ""
+                       : check.finding == Finding::Warning ? "note: "
+                                                           : "BAD: ";
+    std::cout << fmt::format("  {:<{}}  {}{}\n", check.subject, width, mark, check.text);
+  }
 }
 
 }  // namespace
 
 void register_doctor_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("doctor", "Say what this machine offers and what is in the way");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_flag("--quick", arguments->quick, "Measure nothing: seconds instead of a minute");
+  // What the command runs in a child, so that a driver that crashes or hangs becomes a finding.
+  command->add_option("--probe", arguments->probe)->group("")->check(CLI::IsMember({"cuda", "cpu"}));
   command->footer(
+      "It measures the rates of matrix products, attention, memory and copies, and the memory that driver "
+      "and\n"
+      "libraries take; later estimates use them.\n"
       "Exit code 0 when one can train here, else that of the first thing in the way.\n"
-      "Examples:\n  lathe doctor\n  lathe doctor --json | jq -r .home");
-  command->callback([&context] {
+      "Examples:\n  lathe doctor\n  lathe doctor --quick --json | jq -r .home");
+  command->callback([arguments, &context] {
     const std::filesystem::path home = context.home.empty() ? default_home() : context.home;
-    std::vector<Check> checks;
-    checks.push_back(attempt("history", [&] { return check_home(home); }));
-    checks.push_back(attempt("disk", [&] { return check_disk(home); }));
-    checks.push_back(attempt("host memory", check_memory));
-    checks.push_back(attempt("presets", [] {
-      std::string names;
-      for (const auto& preset : list_presets()) names += (names.empty() ? "" : ", ") + preset.name;
-      return Check{"presets", Finding::Good, fmt::format("{} in {}", names, to_utf8(resources_folder()))};
-    }));
-    const BackendRegistry registry = make_backends();
-    for (const BackendEntry& entry : registry) {
-      checks.push_back(attempt(entry.name, [&] { return check_device(entry); }));
-    }
-    Json document;
+    if (!arguments->probe.empty()) return probe(arguments->probe, home, !arguments->quick);
+    const std::vector<Check> checks = all_checks(home, arguments->quick);
+    nlohmann::ordered_json document;
     document["version"] = LATHE_VERSION;
     document["home"] = to_utf8(home);
-    document["checks"] = Json::array();
+    document["checks"] = nlohmann::ordered_json::array();
     for (const Check& check : checks) {
-      document["checks"].push_back(
-          {{"subject", check.subject}, {"finding", finding_name(check.finding)}, {"text", check.text}});
+      document["checks"].push_back(to_json(check));
       if (check.finding == Finding::Bad && context.exit_code == 0) context.exit_code = exit_code(check.code);
     }
-    print(context, document, [&] {
-      std::cout << "lathe " LATHE_VERSION "\n";
-      for (const Check& check : checks) {
-        const char* mark = check.finding == Finding::Good      ? ""
-                           : check.finding == Finding::Warning ? "note: "
-                                                               : "BAD: ";
-        std::cout << fmt::format("  {:<12} {}{}\n", check.subject, mark, check.text);
-      }
-    });
+    print(context, document, [&] { print_text(checks); });
   });
 }
 

@@ -74,7 +74,7 @@ class EveryCommand(support.WorkplaceTest):
             ("runs", "save"): [[b_run]],
             ("runs", "stop"): [[b_run]],
             ("runs", "delete"): [[b_run, "--yes"]],
-            ("doctor",): [[]],
+            ("doctor",): [[], ["--quick"]],
         }
         # Nobody trains b_run: what is asked of it is refused, which must be JSON as well.
         refused = {("runs", name) for name in ("pause", "continue", "save", "stop")}
