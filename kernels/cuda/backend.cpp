@@ -95,6 +95,9 @@ CudaBackend::CudaBackend(int ordinal) : device_(std::make_shared<Device>()) {
                      {"cudnn", library_version(cudnn_version())}};
   d.gemm = std::make_unique<GemmLibrary>();
   d.sdpa = std::make_unique<SdpaLibrary>(architecture);
+  const int64_t used = d.nvml->used_bytes().value_or(0);
+  const int64_t added = d.used_before_context > 0 ? std::max<int64_t>(used - d.used_before_context, 0) : 0;
+  d.own_bytes = d.nvml->process_bytes().value_or(added);
 }
 
 DeviceInfo CudaBackend::device() const {
@@ -102,8 +105,9 @@ DeviceInfo CudaBackend::device() const {
   size_t free = 0, total = 0;
   check(cudaSetDevice(device_->ordinal), "choosing the GPU");
   check(cudaMemGetInfo(&free, &total), "reading free memory");
-  info.free_bytes = static_cast<int64_t>(free);
+  // A run's own context is part of what it needs, so it counts as free while no run holds an arena.
   info.total_bytes = static_cast<int64_t>(total);
+  info.free_bytes = std::min(static_cast<int64_t>(free) + device_->own_bytes, info.total_bytes);
   return info;
 }
 

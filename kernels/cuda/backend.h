@@ -19,6 +19,7 @@ struct Device {
   int multiprocessors = 0;
   int64_t l2_bytes = 0;
   int64_t used_before_context = 0;  // device-wide, before this process had a context; 0: not known
+  int64_t own_bytes = 0;            // what context and libraries took, before any program was prepared
   std::unique_ptr<Nvml> nvml;
   std::unique_ptr<GemmLibrary> gemm;
   std::unique_ptr<SdpaLibrary> sdpa;
