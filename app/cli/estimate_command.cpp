@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 struct Arguments {
   explicit Arguments(CLI::App& command) : options(command) {}
   ConfigOptions options;
-  std::string vram, device = "cuda", gpu;
+  std::string vram, device = "cuda", gpu = "this";
 };
 
 std::string verdict_sentence(const Estimate& estimate) {
@@ -103,7 +103,8 @@ void register_estimate_command(CLI::App& app, Context& context) {
   command->add_option("--device", arguments->device, "Plan for cuda or cpu")
       ->check(CLI::IsMember({"cuda", "cpu"}))
       ->capture_default_str();
-  command->add_option("--gpu", arguments->gpu, "For this GPU, with its speed: \"RTX 5080\", or 'this'");
+  command->add_option("--gpu", arguments->gpu, "Estimate for this GPU: a name like \"RTX 5080\", or 'this'")
+      ->capture_default_str();
   command->footer(
       "Examples:\n"
       "  lathe estimate --preset 977m --vram 15GiB\n"
@@ -116,7 +117,7 @@ void register_estimate_command(CLI::App& app, Context& context) {
     GpuChoice gpu;
     if (arguments->device == "cpu") {
       gpu.target.kind = DeviceKind::Cpu;
-    } else if (!arguments->gpu.empty()) {
+    } else {
       gpu = choose_gpu(arguments->gpu, context);
     }
     const CostModel costs = gpu.costs();
