@@ -44,6 +44,24 @@ Json to_json(const PlannedConfig& planned) {
           {"process_bytes", planned.estimate.process_bytes()}};
 }
 
+// What more memory would buy: the next step, and all of it.
+void print_next(const PlannerResult& result) {
+  const PlannedConfig& winner = result.ranked.front();
+  if (result.next_budget_bytes <= 0) {
+    std::cout << "\nMore memory would not make it faster.\n";
+    return;
+  }
+  const auto speed = [](double tokens_per_s) {
+    return tokens_per_s > 0 ? fmt::format(", {:.0f} tokens/s", tokens_per_s) : std::string();
+  };
+  std::cout << fmt::format("\nWith {} more than the budget: {}{}.\n",
+                           bytes_text(result.next_budget_bytes - winner.estimate.budget_bytes),
+                           result.next_words, speed(result.next_tokens_per_s));
+  std::cout << fmt::format("Keeping everything would take {}{}.\n",
+                           bytes_text(winner.estimate.process_bytes() + winner.saved_bytes),
+                           speed(winner.tokens_per_s() * (1 + winner.spent_share)));
+}
+
 void print_text(const PlannerResult& result, const std::vector<Suggestion>& suggestions, const GpuChoice& gpu,
                 const CostModel& costs) {
   const PlannedConfig& winner = result.ranked.front();
@@ -76,13 +94,7 @@ void print_text(const PlannerResult& result, const std::vector<Suggestion>& sugg
   }
   std::cout << table.text();
   if (winner.tokens_per_s() > 0) std::cout << '\n' << speed_text(winner.estimate, gpu, costs);
-  if (result.next_budget_bytes > 0) {
-    std::cout << fmt::format(
-        "\nWith {}: {}{}.\n", bytes_text(result.next_budget_bytes), result.next_words,
-        result.next_tokens_per_s > 0 ? fmt::format(", {:.0f} tokens/s", result.next_tokens_per_s) : "");
-  } else {
-    std::cout << "\nMore memory would not make it faster.\n";
-  }
+  print_next(result);
   if (!suggestions.empty()) std::cout << "\nSettings that change the maths, and what each would save:\n";
   for (const Suggestion& suggestion : suggestions) {
     std::cout << fmt::format("  {}={}  {}: {}\n", suggestion.key, suggestion.value,
