@@ -75,7 +75,7 @@ void print_text(const Estimate& estimate, const GpuChoice& gpu, const CostModel&
   if (estimate.tokens_per_s > 0) {
     std::cout << '\n' << speed_text(estimate, gpu, costs);
     std::cout << fmt::format("{:.0f} tokens/s predicted (nominal, step only), {:.3f} s an update; {}.\n",
-                             estimate.tokens_per_s, estimate.time.seconds, basis_text(estimate));
+                             estimate.tokens_per_s, estimate.time.seconds, basis_text(estimate, gpu));
   }
   if (past) std::cout << past_predictions_text(*past) << '\n';
   std::cout << verdict_sentence(estimate) << '\n';

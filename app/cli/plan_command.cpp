@@ -68,7 +68,7 @@ void print_text(const PlannerResult& result, const std::vector<Suggestion>& sugg
   std::cout << fmt::format("{}\n", winner.words);
   if (winner.tokens_per_s() > 0) {
     std::cout << fmt::format("{:.0f} tokens/s predicted for {} ({}), {} of {} used.\n", winner.tokens_per_s(),
-                             gpu.name, basis_text(winner.estimate),
+                             gpu.name, basis_text(winner.estimate, gpu),
                              bytes_text(winner.estimate.process_bytes()),
                              bytes_text(winner.estimate.budget_bytes));
   } else {

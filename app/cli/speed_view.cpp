@@ -23,8 +23,10 @@ std::string work_text(const KindTime& kind) {
 
 }  // namespace
 
-std::string basis_text(const Estimate& estimate) {
-  if (!estimate.calibrated) return "uncalibrated: from its specification";
+std::string basis_text(const Estimate& estimate, const GpuChoice& gpu) {
+  if (!estimate.calibrated)
+    return gpu.calibration.rates ? "from rates measured on it; no shape of it was timed yet (`lathe profile`)"
+                                 : "uncalibrated: from its specification";
   return fmt::format("calibrated: {:.0f}% of the time in shapes timed on it",
                      100 * estimate.time.timed_share);
 }

@@ -11,7 +11,7 @@
 namespace lathe::cli {
 
 // "calibrated: 97% of the time in shapes timed on it", "uncalibrated: from its specification".
-std::string basis_text(const Estimate& estimate);
+std::string basis_text(const Estimate& estimate, const GpuChoice& gpu);
 
 // Rates and a table of kinds; empty when nothing was predicted.
 std::string speed_text(const Estimate& estimate, const GpuChoice& gpu, const CostModel& costs);
