@@ -41,7 +41,7 @@ struct Profile {
 // Times MicroRest and Update of a prepared training model on random tokens, `repetitions` times each.
 Profile profile_model(PreparedModel& model, const CostModel& costs, int repetitions = 5);
 
-// Adds every op's time, both sequences' and the measured overhead to what is known of this GPU.
+// Adds every op's time and both sequences' to what is known of this GPU.
 void add_to_calibration(const PreparedModel& model, const Profile& profile, Calibration& calibration);
 
 // What people read: sums by kind of op, longest first, or by layer or phase, in their order.
