@@ -3,6 +3,7 @@
 
 #include <QAbstractItemModelTester>
 #include <QImage>
+#include <QPushButton>
 #include <QSignalSpy>
 #include <QTest>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include "ui/charts/chart.h"
 #include "ui/charts/chart_export.h"
 #include "ui/charts/chart_group.h"
+#include "ui/charts/chart_legend.h"
 #include "ui/charts/chart_table.h"
 #include "ui/charts/run_colors.h"
 #include "ui/charts/series_data.h"
@@ -139,6 +141,21 @@ ChartInfo info(const char* key) {
   one.title = one.key;
   one.log_allowed = true;
   return one;
+}
+
+TEST(FlowLayout, HiddenItems_TakeNoRoom) {
+  QWidget line;
+  auto* layout = new FlowLayout(&line, 8);
+  std::vector<QPushButton*> buttons;
+  for (int i = 0; i < 4; ++i) {
+    buttons.push_back(new QPushButton(QStringLiteral("button"), &line));
+    layout->addWidget(buttons.back());
+  }
+  line.resize(800, 40);
+  line.show();
+  for (int i = 0; i < 3; ++i) buttons[static_cast<size_t>(i)]->hide();
+  layout->activate();
+  EXPECT_EQ(buttons[3]->x(), 0);
 }
 
 TEST(ChartGroup, Zoom_ReachesEveryChart_AndFollowMovesOn) {

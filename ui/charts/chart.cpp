@@ -30,6 +30,7 @@ Chart::Impl::Impl(Chart* owner, ChartInfo chart_info) : chart(owner), info(std::
   latest = new QLabel(chart);
   latest->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   menu_button = new QToolButton(chart);
+  menu_button->setObjectName(QStringLiteral("more"));
   menu_button->setText(QStringLiteral("⋯"));
   menu_button->setAutoRaise(true);
   menu_button->setPopupMode(QToolButton::InstantPopup);
@@ -191,14 +192,22 @@ void Chart::clear() {
 }
 
 void Chart::assign(const QString& key, PointColumns points) {
-  impl_->require(key).data.assign(std::move(points));
+  auto data = std::make_shared<SeriesData>();
+  data->assign(std::move(points));
+  assign(key, std::move(data));
+}
+
+void Chart::assign(const QString& key, std::shared_ptr<SeriesData> data) {
+  ChartSeries& series = impl_->require(key);
+  series.data = std::move(data);
+  series.data->set_smoothing(impl_->weight(series));
   impl_->changed();
   Q_EMIT data_changed();
 }
 
 void Chart::append(const QString& key, const PointColumns& points) {
   if (points.size() == 0) return;
-  impl_->require(key).data.append(points);
+  impl_->require(key).data->append(points);
   impl_->changed();
   Q_EMIT data_changed();
 }
@@ -214,7 +223,7 @@ const SeriesStyle& Chart::style(const QString& key) const {
 }
 
 const SeriesData& Chart::data(const QString& key) const {
-  return impl_->require(key).data;
+  return *impl_->require(key).data;
 }
 
 bool Chart::is_hidden(const QString& key) const {
@@ -291,8 +300,8 @@ QMenu* Chart::menu() const {
 std::optional<Chart::Range> Chart::x_extent() const {
   std::optional<Range> extent;
   for (const auto& one : impl_->series) {
-    if (one->hidden || one->data.empty()) continue;
-    const Range range{one->data.x(0), one->data.x(one->data.size() - 1)};
+    if (one->hidden || one->data->empty()) continue;
+    const Range range{one->data->x(0), one->data->x(one->data->size() - 1)};
     if (!extent) extent = range;
     extent->first = std::min(extent->first, range.first);
     extent->second = std::max(extent->second, range.second);

@@ -20,7 +20,7 @@ namespace lathe::ui {
 struct ChartSeries {
   QString key;
   SeriesStyle style;
-  SeriesData data;
+  std::shared_ptr<SeriesData> data = std::make_shared<SeriesData>();
   SeriesView view;
   bool hidden = false;
   QCPGraph* raw = nullptr;     // owned by the plot
@@ -33,7 +33,8 @@ class Chart::Impl {
 
   ChartSeries* find(const QString& key);
   ChartSeries& require(const QString& key);
-  void changed();  // to be painted soon
+  void changed();                                  // to be painted soon
+  double weight(const ChartSeries& series) const;  // of its moving average; 0: none
   void restyle(ChartSeries& series);
   void restyle_all();
   void rebuild_legend();

@@ -36,7 +36,9 @@ int FlowLayout::heightForWidth(int width) const {
 
 QSize FlowLayout::minimumSize() const {
   QSize size;
-  for (const QLayoutItem* item : items_) size = size.expandedTo(item->minimumSize());
+  for (const QLayoutItem* item : items_) {
+    if (!item->isEmpty()) size = size.expandedTo(item->minimumSize());
+  }
   return size;
 }
 
@@ -48,6 +50,7 @@ void FlowLayout::setGeometry(const QRect& rect) {
 int FlowLayout::place(const QRect& rect, bool move) const {
   int x = rect.x(), y = rect.y(), line = 0;
   for (QLayoutItem* item : items_) {
+    if (item->isEmpty()) continue;  // hidden: no gap for it either
     const QSize size(std::min(item->sizeHint().width(), std::max(1, rect.width())),
                      item->sizeHint().height());
     if (x > rect.x() && x + size.width() > rect.right() + 1) {

@@ -24,9 +24,13 @@ void drop_non_positive(Polyline& line) {
 
 }  // namespace
 
+double Chart::Impl::weight(const ChartSeries& one) const {
+  return one.style.smoothed ? smoothing : 0;
+}
+
 void Chart::Impl::restyle(ChartSeries& one) {
-  const bool smoothed = one.style.smoothed && smoothing > 0;
-  one.data.set_smoothing(smoothed ? smoothing : 0);
+  const bool smoothed = weight(one) > 0;
+  one.data->set_smoothing(weight(one));
   QColor faint = one.style.color;
   if (smoothed) faint.setAlpha(colors.dark ? 90 : 75);
   // Raw curves stay at pen width 1, which the rasteriser draws many times faster than any other.
@@ -89,7 +93,7 @@ void Chart::Impl::decimate(int columns, int smooth_columns) {
     one->raw->setVisible(!one->hidden);
     one->smooth->setVisible(!one->hidden);
     if (one->hidden) continue;
-    one->data.view(range.lower, range.upper, columns, one->view, smooth_columns);
+    one->data->view(range.lower, range.upper, columns, one->view, smooth_columns);
     any = any || !one->view.raw.x.empty();
     if (log_y) {
       drop_non_positive(one->view.raw);
@@ -172,8 +176,8 @@ void Chart::Impl::paint() {
 
 void Chart::Impl::update_title() {
   QString text;
-  if (series.size() == 1 && !series.front()->data.empty()) {
-    const SeriesData& data = series.front()->data;
+  if (series.size() == 1 && !series.front()->data->empty()) {
+    const SeriesData& data = *series.front()->data;
     text = quantity_text(data.y(data.size() - 1), info.quantity, info.unit);
   }
   latest->setText(text);
@@ -194,12 +198,12 @@ void Chart::Impl::paint_crosshair() {
     crosshair->heading =
         axis.label + QLatin1Char(' ') + quantity_text(std::round(crosshair_x), axis.quantity);
     for (const auto& one : series) {
-      const auto index = one->data.nearest(crosshair_x);
+      const auto index = one->data->nearest(crosshair_x);
       if (one->hidden || !index || crosshair->lines.size() == most_lines) continue;
-      const double smooth = one->data.smooth(*index), raw = one->data.y(*index);
+      const double smooth = one->data->smooth(*index), raw = one->data->y(*index);
       QString value = quantity_text(smooth, info.quantity);
-      if (one->data.is_smoothed()) value += QStringLiteral("  (%1)").arg(quantity_text(raw, info.quantity));
-      crosshair->lines.push_back({one->style.name, value, one->style.color, one->data.x(*index), smooth});
+      if (one->data->is_smoothed()) value += QStringLiteral("  (%1)").arg(quantity_text(raw, info.quantity));
+      crosshair->lines.push_back({one->style.name, value, one->style.color, one->data->x(*index), smooth});
     }
   }
   plot->layer(QStringLiteral("crosshair"))->replot();
@@ -209,7 +213,7 @@ QString Chart::summary() const {
   const Impl& chart = *impl_;
   QStringList sentences;
   for (const auto& one : chart.series) {
-    const SeriesData& data = one->data;
+    const SeriesData& data = *one->data;
     if (data.empty()) {
       sentences << tr("%1: no values.").arg(one->style.name);
       continue;

@@ -13,6 +13,7 @@
 #include "core/history/metrics.h"
 #include "core/history/run_types.h"
 #include "ui/charts/chart_types.h"
+#include "ui/charts/series_data.h"
 #include "ui/models/history_thread.h"
 
 namespace lathe::ui {
@@ -22,14 +23,19 @@ struct RunRequest {
   std::string run{};
   std::vector<std::string> metrics{};
   Axis axis = Axis::Step;
-  bool texts = true;  // events, samples and checkpoints too
+  double smoothing = 0;  // the charts' weight of the moving average, for metrics that have one
+  bool texts = true;     // events, samples and checkpoints too
 };
 
+// Points of a series: all of them, ready to be drawn and for the one who draws them to keep, or those that
+// follow.
 struct FeedPoints {
   std::string metric{};
-  std::string part{};    // validation set or parameter group; empty: the metric has none
-  bool replace = false;  // all points of the series, else those that follow
-  PointColumns points{};
+  std::string part{};  // validation set or parameter group; empty: the metric has none
+  std::shared_ptr<SeriesData> all{};
+  PointColumns more{};  // where `all` is null
+  size_t size() const { return all ? all->size() : more.size(); }
+  double y(size_t index) const { return all ? all->y(index) : more.y[index]; }
 };
 
 struct RunDelta {

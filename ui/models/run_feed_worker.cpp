@@ -18,7 +18,8 @@ constexpr int64_t kFirstPoints = 20'000;
 constexpr int64_t kMostRows = 4'000'000;
 
 // Splits what was read by metric and part. What wasn't measured is left out; a measured NaN stays.
-std::vector<FeedPoints> split(const Series& series, const std::vector<std::string>& metrics, bool replace) {
+std::vector<FeedPoints> split(const Series& series, const std::vector<std::string>& metrics, bool all,
+                              double smoothing) {
   std::vector<FeedPoints> result;
   const bool parts = !series.part.empty();
   for (size_t column = 0; column < metrics.size(); ++column) {
@@ -37,8 +38,17 @@ std::vector<FeedPoints> split(const Series& series, const std::vector<std::strin
       points.bad.push_back(bad);
     }
     for (auto& [part, points] : by_part) {
-      if (points.size() == 0 && !replace) continue;
-      result.push_back({metrics[column], std::string(part), replace, std::move(points)});
+      FeedPoints one{metrics[column], std::string(part)};
+      if (all) {
+        one.all = std::make_shared<SeriesData>();
+        one.all->assign(std::move(points));
+        one.all->set_smoothing(metric(one.metric).smoothing > 0 ? smoothing : 0);
+      } else if (points.size() > 0) {
+        one.more = std::move(points);
+      } else {
+        continue;
+      }
+      result.push_back(std::move(one));
     }
   }
   return result;
@@ -152,7 +162,7 @@ void RunFeedWorker::read_table(MetricTable table, TableState& state, RunDelta& d
   }
   const Series series = reader_->series(query);
   if (series.size() > 0) state.last_seq = series.seq.back();
-  std::vector<FeedPoints> points = split(series, state.metrics, first);
+  std::vector<FeedPoints> points = split(series, state.metrics, first, request_.smoothing);
   std::ranges::move(points, std::back_inserter(delta.points));
 }
 
@@ -167,7 +177,7 @@ bool RunFeedWorker::refine(RunDelta& delta) {
     const Series series = reader_->series(query);
     if (series.size() > 0) state.last_seq = series.seq.back();
     state.raw = true;
-    delta.points = split(series, state.metrics, true);
+    delta.points = split(series, state.metrics, true, request_.smoothing);
     return true;
   }
   return false;

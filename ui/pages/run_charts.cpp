@@ -6,6 +6,7 @@
 
 #include "ui/app_context.h"
 #include "ui/charts/chart.h"
+#include "ui/charts/chart_group.h"
 #include "ui/pages/run_chart_board.h"
 #include "ui/text.h"
 #include "ui/theme/theme.h"
@@ -167,6 +168,10 @@ Axis RunCharts::axis() const {
   return board_->axis();
 }
 
+double RunCharts::smoothing() const {
+  return board_->group().smoothing();
+}
+
 void RunCharts::clear() {
   board_->clear();
 }
@@ -183,7 +188,7 @@ void RunCharts::apply_points(const FeedPoints& points) {
   if (chart == nullptr) return;
   const QString key = to_qt(points.metric + (points.part.empty() ? "" : "/" + points.part));
   if (!chart->series_keys().contains(key)) {
-    if (points.points.size() == 0) return;  // not measured in this run: no entry in the legend either
+    if (points.size() == 0) return;  // not measured in this run: no entry in the legend either
     const MetricInfo& info = lathe::metric(points.metric);
     SeriesStyle style;
     style.name = to_qt(info.label);
@@ -199,7 +204,7 @@ void RunCharts::apply_points(const FeedPoints& points) {
     chart->setProperty(to_std(QStringLiteral("slot/") + key).c_str(), static_cast<int>(slot));
     chart->set_series(key, style);
   }
-  points.replace ? chart->assign(key, points.points) : chart->append(key, points.points);
+  points.all ? chart->assign(key, points.all) : chart->append(key, points.more);
 }
 
 void RunCharts::restyle() {

@@ -20,6 +20,7 @@ class RunCharts : public QWidget {
 
   std::vector<std::string> metrics() const;  // of the charts shown
   Axis axis() const;
+  double smoothing() const;
   void apply(const RunDelta& delta);
   void clear();
   ChartBoard& board() { return *board_; }

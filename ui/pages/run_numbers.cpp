@@ -115,15 +115,15 @@ void RunNumbers::clear() {
 }
 
 void RunNumbers::take(const FeedPoints& points) {
-  if (points.points.size() == 0) return;
-  const double last = points.points.y.back();
+  const size_t count = points.size();
+  if (count == 0) return;
+  const double last = points.y(count - 1);
   if (points.metric == "loss") last_loss_ = last;
   if (points.metric == "memory_process" && std::isfinite(last)) memory_now_ = last;
   if (points.metric != "tokens_per_s_end_to_end") return;
-  const size_t count = points.points.size();
   constexpr size_t enough = 64;  // 0.9^64 is a thousandth
   for (size_t i = count > enough ? count - enough : 0; i < count; ++i) {
-    const double value = points.points.y[i];
+    const double value = points.y(i);
     if (!std::isfinite(value)) continue;
     end_to_end_ = kEndToEndWeight * end_to_end_ + (1 - kEndToEndWeight) * value;
     end_to_end_weight_ = kEndToEndWeight * end_to_end_weight_ + (1 - kEndToEndWeight);
@@ -186,7 +186,7 @@ void RunNumbers::show_numbers() {
   } else {
     time_.caption->setText(tr("Training time"));
     set(time_, run.active_ms > 0 ? trained : no_value(),
-        run.finished_ms ? tr("ended %1").arg(date_time_text(*run.finished_ms)) : QString());
+        run.finished_ms ? tr("until %1").arg(date_time_text(*run.finished_ms).chopped(3)) : QString());
   }
 
   const bool active = is_active(run.status);

@@ -10,6 +10,7 @@
 #include "core/history/history_store.h"
 #include "ui/app_context.h"
 #include "ui/charts/chart.h"
+#include "ui/charts/chart_group.h"
 #include "ui/pages/run_chart_board.h"
 #include "ui/pages/run_export.h"
 #include "ui/pages/run_tab_parts.h"
@@ -122,34 +123,32 @@ void RunsCompare::set_runs(const std::vector<ListedRun>& runs) {
     if (feeds_.contains(id)) continue;
     auto feed = std::make_unique<RunFeed>(context_.open_history, &thread_);
     connect(feed.get(), &RunFeed::delta, this, [this, id](const RunDeltaPtr& delta) { apply(id, *delta); });
+    feed->request(request_for(id));
     feeds_[id] = std::move(feed);
-    RunRequest request;
-    request.run = to_std(id);
-    request.axis = board_->axis();
-    request.texts = false;
-    for (const QString& chart : board_->shown()) request.metrics.push_back(to_std(chart));
-    feeds_[id]->request(request);
   }
   restyle();
   compare();
 }
 
+RunRequest RunsCompare::request_for(const QString& id) const {
+  RunRequest request;
+  request.run = to_std(id);
+  request.axis = board_->axis();
+  request.smoothing = board_->group().smoothing();
+  request.texts = false;
+  for (const QString& chart : board_->shown()) request.metrics.push_back(to_std(chart));
+  return request;
+}
+
 void RunsCompare::request_points() {
-  for (const auto& [id, feed] : feeds_) {
-    RunRequest request;
-    request.run = to_std(id);
-    request.axis = board_->axis();
-    request.texts = false;
-    for (const QString& chart : board_->shown()) request.metrics.push_back(to_std(chart));
-    feed->request(request);
-  }
+  for (const auto& [id, feed] : feeds_) feed->request(request_for(id));
 }
 
 void RunsCompare::apply(const QString& run, const RunDelta& delta) {
   if (delta.restart) {
     for (Chart* chart : board_->charts()) {
       for (const QString& key : chart->series_keys()) {
-        if (key.section(QLatin1Char('/'), 0, 0) == run) chart->assign(key, {});
+        if (key.section(QLatin1Char('/'), 0, 0) == run) chart->assign(key, PointColumns{});
       }
     }
   }
@@ -158,9 +157,9 @@ void RunsCompare::apply(const QString& run, const RunDelta& delta) {
     if (chart == nullptr) continue;
     const QString key = points.part.empty() ? run : run + QLatin1Char('/') + to_qt(points.part);
     const bool known = chart->series_keys().contains(key);
-    if (!known && points.points.size() == 0) continue;
-    points.replace ? chart->assign(key, points.points) : chart->append(key, points.points);
-    if (!known) restyle();
+    if (!known && points.size() == 0) continue;
+    if (!known) style_series(*chart, key);
+    points.all ? chart->assign(key, points.all) : chart->append(key, points.more);
   }
 }
 
@@ -168,22 +167,24 @@ void RunsCompare::restyle() {
   bool first = true;
   for (Chart* chart : board_->charts()) {
     chart->set_legend_visible(std::exchange(first, false));  // it holds for all of them
-    const MetricInfo& info = lathe::metric(to_std(chart->info().key));
-    for (const QString& key : chart->series_keys()) {
-      const QString id = key.section(QLatin1Char('/'), 0, 0);
-      const QString part = key.section(QLatin1Char('/'), 1);
-      const auto run = std::ranges::find(runs_, to_std(id), &ListedRun::id);
-      if (run == runs_.end()) continue;
-      SeriesStyle style;
-      style.name = to_qt(run->name);
-      if (!part.isEmpty() && part != QLatin1String("validation")) style.name += QStringLiteral(": ") + part;
-      style.color = color_of(id);
-      style.pen = RunColors::pen(colors_.slot(id));
-      style.smoothed = info.smoothing > 0;
-      style.markers = info.table == MetricTable::Evaluations;
-      chart->set_series(key, style);
-    }
+    for (const QString& key : chart->series_keys()) style_series(*chart, key);
   }
+}
+
+void RunsCompare::style_series(Chart& chart, const QString& key) {
+  const QString id = key.section(QLatin1Char('/'), 0, 0);
+  const QString part = key.section(QLatin1Char('/'), 1);
+  const auto run = std::ranges::find(runs_, to_std(id), &ListedRun::id);
+  if (run == runs_.end()) return;
+  const MetricInfo& info = lathe::metric(to_std(chart.info().key));
+  SeriesStyle style;
+  style.name = to_qt(run->name);
+  if (!part.isEmpty() && part != QLatin1String("validation")) style.name += QStringLiteral(": ") + part;
+  style.color = color_of(id);
+  style.pen = RunColors::pen(colors_.slot(id));
+  style.smoothed = info.smoothing > 0;
+  style.markers = info.table == MetricTable::Evaluations;
+  chart.set_series(key, style);
 }
 
 void RunsCompare::set_baseline(const QString& id) {

@@ -21,6 +21,7 @@ class QTimer;
 namespace lathe::ui {
 
 struct AppContext;
+class Chart;
 class ChartBoard;
 
 class RunsCompare : public QWidget {
@@ -43,12 +44,14 @@ class RunsCompare : public QWidget {
   void baseline_wanted(const QString& id);
 
  private:
+  RunRequest request_for(const QString& id) const;
   void request_points();
   void apply(const QString& run, const RunDelta& delta);
   void compare();
   void show_comparison();
   QStringList ids() const;
   void restyle();
+  void style_series(Chart& chart, const QString& key);
 
   AppContext& context_;
   RunColors colors_;
