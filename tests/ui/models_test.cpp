@@ -102,8 +102,9 @@ TEST(RunTables, Models_AreSound) {
   SamplesModel samples;
   CheckpointsModel checkpoints;
   SettingsModel settings;
+  ProfileModel profile;
   QAbstractItemModelTester a(&events, kFatal), b(&samples, kFatal), c(&checkpoints, kFatal),
-      d(&settings, kFatal);
+      d(&settings, kFatal), e(&profile, kFatal);
   events.append({{1, 1, 5, 0, EventLevel::Warning, "careful"}});
   samples.append({{1, 1, 5, 0, "", "text\nof two lines"}});
   checkpoints.set_rows({{5, "checkpoints/5", 1024, true, 0}});
@@ -113,6 +114,27 @@ TEST(RunTables, Models_AreSound) {
   EXPECT_EQ(settings.rowCount(), 2);
   EXPECT_TRUE(settings.index(0, SettingsModel::Value).data(Qt::FontRole).value<QFont>().bold());
   EXPECT_EQ(settings.index(1, SettingsModel::Label).data().toString(), QStringLiteral("unknown.key"));
+
+  SequenceProfile sequence;
+  sequence.ops = {{0, OpKind::Linear, 0, Phase::Forward, 3, 2, 0, 0},
+                  {1, OpKind::Linear, 1, Phase::Forward, 3, 2, 0, 0},
+                  {2, OpKind::RmsNorm, 1, Phase::Recompute, 2, 0, 0, 0}};
+  profile.set_profile(sequence, ProfileBy::Kind);
+  ASSERT_EQ(profile.rowCount(), 2);
+  EXPECT_EQ(profile.index(0, ProfileModel::Ops).data().toString(), QStringLiteral("2"));
+  EXPECT_EQ(profile.index(0, ProfileModel::Time).data().toString(), QStringLiteral("6.000 ms"));
+  EXPECT_EQ(profile.index(0, ProfileModel::Ratio).data().toString(), QStringLiteral("1.50×"));
+  EXPECT_EQ(profile.index(0, ProfileModel::Share).data().toString(), QStringLiteral("75.0%"));
+  EXPECT_TRUE(
+      profile.index(1, ProfileModel::Name).data().toString().endsWith(QStringLiteral("(recomputed)")));
+  EXPECT_EQ(profile.index(1, ProfileModel::Floor).data().toString(), no_value());
+  profile.set_profile(sequence, ProfileBy::Layer);
+  EXPECT_EQ(profile.index(1, ProfileModel::Name).data().toString(), QStringLiteral("layer 1"));
+  EXPECT_EQ(profile.index(1, ProfileModel::Time).data().toString(), QStringLiteral("5.000 ms"));
+  profile.set_profile(sequence, ProfileBy::Phase);
+  EXPECT_EQ(profile.index(1, ProfileModel::Name).data().toString(), QStringLiteral("recompute"));
+  profile.set_profile({}, ProfileBy::Kind);
+  EXPECT_EQ(profile.rowCount(), 0);
 }
 
 TEST(ComparisonModels, Deltas_AreAgainstTheBaseline) {
@@ -151,9 +173,11 @@ struct Collected {
     }
     for (const FeedPoints& one : delta.points) {
       PointColumns& all = points[one.metric + one.part];
-      if (one.replace) all = {};
-      all.x.insert(all.x.end(), one.points.x.begin(), one.points.x.end());
-      all.y.insert(all.y.end(), one.points.y.begin(), one.points.y.end());
+      if (one.all) all = {};
+      for (size_t i = 0; i < one.size(); ++i) {
+        all.x.push_back(one.all ? one.all->x(i) : one.more.x[i]);
+        all.y.push_back(one.y(i));
+      }
     }
     events.insert(events.end(), delta.events.begin(), delta.events.end());
     complete = complete || delta.complete;
@@ -172,7 +196,7 @@ TEST(RunFeed, LiveRun_EqualsTheFinishedOne) {
   RunFeed feed(surroundings.context.open_history, &thread);
   Collected live;
   QObject::connect(&feed, &RunFeed::delta, [&](const RunDeltaPtr& delta) { live.take(*delta); });
-  RunRequest request{id, {"loss", "tokens_per_s", "eval_loss"}, Axis::Step, true};
+  RunRequest request{id, {"loss", "tokens_per_s", "eval_loss"}, Axis::Step, 0.9, true};
   feed.request(request);
   ASSERT_TRUE(wait_until([&] { return live.complete; }));
   EXPECT_EQ(live.points["loss"].size(), 300u);
@@ -214,7 +238,7 @@ TEST(RunFeed, LongRun_ComesCoarseFirstThenWhole) {
     live.take(*delta);
     if (first == 0) first = live.points["loss"].size();
   });
-  feed.request({id, {"loss"}, Axis::Tokens, false});
+  feed.request({id, {"loss"}, Axis::Tokens, 0, false});
   ASSERT_TRUE(wait_until([&] { return live.complete; }));
   EXPECT_LT(first, 1000u);
   EXPECT_EQ(live.points["loss"].size(), 30'000u);

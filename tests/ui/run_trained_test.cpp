@@ -1,16 +1,22 @@
-// The Run page over a run that was really trained: its checkpoint is verified byte by byte, writes text, and
-// says so when it is damaged.
+// The Run and Runs pages over a run that was really trained: its checkpoint is verified byte by byte, writes
+// text, and says so when it is damaged; its profile is measured.
 #include <gtest/gtest.h>
 
+#include <QPushButton>
+#include <QTabWidget>
+#include <QTableView>
 #include <fstream>
 
 #include "core/config/presets.h"
 #include "core/data/dataset_builder.h"
 #include "core/train/training_run.h"
 #include "tests/ui/ui_support.h"
+#include "ui/models/runs_model.h"
 #include "ui/pages/run_page.h"
+#include "ui/pages/run_profile_tab.h"
 #include "ui/pages/run_tabs.h"
 #include "ui/pages/run_try_tab.h"
+#include "ui/pages/runs_page.h"
 #include "ui/text.h"
 
 namespace lathe::ui {
@@ -51,9 +57,33 @@ TEST(RunPage, TrainedRun_VerifiesAndWrites) {
   page.activated();
   page.show_run(to_qt(id));
   ASSERT_TRUE(wait_until([&] { return page.checkpoints().model().rowCount() > 0; }));
+  // Manifest and sizes at once, every byte on request, and remembered.
+  ASSERT_TRUE(
+      wait_until([&] { return page.checkpoints().verdict().startsWith(QStringLiteral("Manifest")); }));
   page.checkpoints().verify();
   ASSERT_TRUE(wait_until([&] { return page.checkpoints().verdict().startsWith(QStringLiteral("All ")); }))
       << to_std(page.checkpoints().verdict());
+
+  page.checkpoints().apply({.checkpoints = std::vector<CheckpointRow>{page.checkpoints().model().row(0)}});
+  EXPECT_TRUE(wait_until([&] { return page.checkpoints().verdict().startsWith(QStringLiteral("All ")); }));
+
+  // The profile that `lathe profile --run` writes.
+  EXPECT_TRUE(page.profile().empty());
+  page.tabs().setCurrentWidget(&page.profile());
+  {
+    PrepareRequest request;
+    PreparedModel model = plan_model(config, surroundings.context.registry, request);
+    allocate_model(model, surroundings.context.registry, request);
+    const Profile profile = profile_model(model, CostModel(nullptr, {}), 1);
+    write_file_atomically(home / "runs" / id / kProfileFile, to_json(profile).dump());
+  }
+  ASSERT_TRUE(wait_until([&] { return !page.profile().empty(); }));
+  EXPECT_GT(page.profile().model().rowCount(), 5);
+  EXPECT_TRUE(page.profile().summary().contains(QStringLiteral("idle"))) << to_std(page.profile().summary());
+  page.profile().show_by(ProfileBy::Phase);
+  EXPECT_EQ(page.profile().model().rowCount(), 2);  // forward and backward
+  write_file_atomically(home / "runs" / id / kProfileFile, "{\"device\": 1}");
+  EXPECT_TRUE(wait_until([&] { return page.profile().empty(); }, 10'000)) << "a broken file isn't shown";
 
   page.try_it().choose_step(3);
   page.try_it().set_prompt(QStringLiteral("The quick"));
@@ -79,6 +109,25 @@ TEST(RunPage, TrainedRun_VerifiesAndWrites) {
   page.checkpoints().verify();
   EXPECT_TRUE(wait_until([&] { return page.checkpoints().verdict().contains(QStringLiteral(".bin")); }))
       << to_std(page.checkpoints().verdict());
+
+  // Runs offers Resume only for a checkpoint that can be opened.
+  RunsPage runs(surroundings.context);
+  runs.show();
+  runs.activated();
+  ASSERT_TRUE(wait_until([&] { return runs.model().rowCount() == 1; }));
+  QPushButton* resume = nullptr;
+  for (QPushButton* button : runs.findChildren<QPushButton*>()) {
+    if (button->text() == RunsPage::tr("Resume")) resume = button;
+  }
+  ASSERT_NE(resume, nullptr);
+  runs.table().selectRow(0);
+  EXPECT_TRUE(wait_until([&] { return resume->isEnabled(); }));
+  std::filesystem::remove(folder / "manifest.json");
+  runs.table().clearSelection();
+  runs.table().selectRow(0);
+  wait_until([] { return false; }, 500);
+  EXPECT_FALSE(resume->isEnabled());
+  EXPECT_FALSE(resume->toolTip().isEmpty());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // importing, exporting, deleting.
 #include <gtest/gtest.h>
 
+#include <QComboBox>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -93,6 +94,26 @@ TEST(RunPage, RunOfAnotherProcess_IsWatchedAndSteered) {
   QSignalSpy resumed(&surroundings.navigator, &Navigator::resume_run);
   QTest::mouseClick(resume, Qt::LeftButton);
   ASSERT_EQ(resumed.size(), 1);
+}
+
+// Also while the keyboard is in the picker, and for a run that was not in the list when it was opened.
+TEST(RunPage, Picker_NamesTheRun) {
+  Surroundings surroundings(false);
+  HistoryStore store(surroundings.folder.path());
+  make_run(store, {.name = "old", .updates = 20});
+  RunPage page(surroundings.context);
+  page.show();
+  page.activated();
+  auto* picker = page.findChild<QComboBox*>();
+  ASSERT_TRUE(wait_until([&] { return picker->currentText().startsWith(QStringLiteral("old")); }));
+  picker->lineEdit()->setFocus();
+  const QString id = to_qt(make_run(store, {.name = "new", .updates = 20}));
+  page.show_run(id);
+  EXPECT_FALSE(picker->currentText().contains(id));
+  ASSERT_TRUE(wait_until([&] { return picker->currentText().startsWith(QStringLiteral("new")); }));
+  store.rename(to_std(id), "newer");
+  ASSERT_TRUE(wait_until([&] { return picker->currentText().startsWith(QStringLiteral("newer")); }));
+  EXPECT_EQ(page.run(), id);
 }
 
 TEST(RunPage, NoRuns_OffersOneAction) {

@@ -1,6 +1,7 @@
 #include "ui/models/run_tables.h"
 
 #include <QFont>
+#include <algorithm>
 
 #include "core/config/setting_info.h"
 #include "ui/models/run_text.h"
@@ -136,6 +137,46 @@ QVariant SettingsModel::data(const QModelIndex& index, int role) const {
     }
   }
   return RowsModel::data(index, role);
+}
+
+ProfileModel::ProfileModel(QObject* parent)
+    : RowsModel(
+          {
+              {tr("Time goes to"), {}, false, [](const ProfileRow& row) { return to_qt(row.name); }},
+              {tr("Ops"), {}, true, [](const ProfileRow& row) { return count_text(row.count); }},
+              {tr("Time"), tr("Median of several timings, of each op alone"), true,
+               [](const ProfileRow& row) { return milliseconds_text(row.ms); }},
+              {tr("Floor"),
+               tr("FLOPs over the device's rate or bytes over its bandwidth, whichever is longer"), true,
+               [](const ProfileRow& row) {
+                 return row.floor_ms > 0 ? milliseconds_text(row.floor_ms) : no_value();
+               }},
+              {tr("Of floor"), tr("Time over floor: 1 can't be beaten"), true,
+               [](const ProfileRow& row) {
+                 return row.floor_ms > 0 ? number_text(row.ms / row.floor_ms, 2) + QStringLiteral("×")
+                                         : no_value();
+               }},
+              {tr("Share"), tr("Of the sum of all ops"), true,
+               [this](const ProfileRow& row) {
+                 return sum_ms_ > 0 ? percent_text(row.ms / sum_ms_, 1) : no_value();
+               }},
+              {QString(), {}, false, [](const ProfileRow&) { return QVariant(); }},
+          },
+          parent) {}
+
+void ProfileModel::set_profile(const SequenceProfile& profile, ProfileBy by) {
+  std::vector<ProfileRow> rows = profile_rows(profile, by);
+  sum_ms_ = longest_ms_ = floor_ms_ = 0;
+  for (const ProfileRow& row : rows) {
+    sum_ms_ += row.ms;
+    floor_ms_ += row.floor_ms;
+    longest_ms_ = std::max({longest_ms_, row.ms, row.floor_ms});
+  }
+  set_rows(std::move(rows));
+}
+
+QString milliseconds_text(double ms) {
+  return QObject::tr("%1 ms").arg(number_text(ms, ms < 10 ? 3 : ms < 100 ? 1 : 0));
 }
 
 }  // namespace lathe::ui

@@ -1,4 +1,4 @@
-// The tables below a run's charts: log, samples, checkpoints, settings.
+// The tables below a run's charts: log, samples, checkpoints, settings, profile.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/experiment/profile.h"
 #include "core/history/run_types.h"
 #include "ui/models/rows_model.h"
 
@@ -47,5 +48,20 @@ class SettingsModel : public RowsModel<SettingLine> {
   // Values that differ from the default are bold.
   QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
 };
+
+class ProfileModel : public RowsModel<ProfileRow> {
+ public:
+  enum Column { Name, Ops, Time, Floor, Ratio, Share, Bar };
+  explicit ProfileModel(QObject* parent = nullptr);
+  void set_profile(const SequenceProfile& profile, ProfileBy by);
+  double longest_ms() const { return longest_ms_; }
+  double floor_ms() const { return floor_ms_; }  // of all rows; 0: no rates of this device are known
+
+ private:
+  double sum_ms_ = 0, longest_ms_ = 0, floor_ms_ = 0;
+};
+
+// "0.412 ms", "12.3 ms", "1,234 ms": three digits, one unit in a whole table.
+QString milliseconds_text(double ms);
 
 }  // namespace lathe::ui

@@ -8,7 +8,6 @@
 #include <QVBoxLayout>
 
 #include "core/platform/files.h"
-#include "core/train/checkpoint.h"
 #include "ui/app_context.h"
 #include "ui/navigator.h"
 #include "ui/own_session.h"
@@ -53,11 +52,7 @@ RunCheckpointsTab::RunCheckpointsTab(AppContext& context, QWidget* parent)
   outer->setContentsMargins(0, 0, 0, 0);
   outer->addWidget(stack_);
 
-  connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this] {
-    verdict_->clear();
-    job_.cancel();
-    show_state();
-  });
+  connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this] { check(false); });
   connect(resume_, &QPushButton::clicked, this, [this] {
     if (const CheckpointRow* row = current()) Q_EMIT context_.navigator.resume_run(id_, row->step);
   });
@@ -110,13 +105,14 @@ void RunCheckpointsTab::show_state() {
   stack_->setCurrentIndex(model_->rowCount() == 0 ? 0 : 1);
   const CheckpointRow* row = current();
   const bool complete = row != nullptr && row->complete;
-  resume_->setEnabled(complete && !active_ && !context_.session.active());
+  const bool sound = verdict_known_ && verdict_known_->good;
+  resume_->setEnabled(complete && sound && !active_ && !context_.session.active());
   resume_->setToolTip(active_ ? tr("The run is being trained")
                       : context_.session.active()
                           ? tr("A run trains in this window already: stop it first")
                           : tr("Checks the checkpoint, then goes on with the step after it"));
-  verify_->setEnabled(complete && !job_.busy());
-  try_->setEnabled(complete);
+  verify_->setEnabled(complete && verdict_known_ && !verdict_known_->every_byte);
+  try_->setEnabled(complete && sound);
   open_->setEnabled(row != nullptr);
 }
 
@@ -124,28 +120,34 @@ QString RunCheckpointsTab::verdict() const {
   return verdict_->text();
 }
 
-void RunCheckpointsTab::verify() {
+// Of the checkpoint that is chosen: what a look shows, and with `every_byte` what its checksums say.
+void RunCheckpointsTab::check(bool every_byte) {
   const CheckpointRow* row = current();
-  if (row == nullptr) return;
+  verdict_known_.reset();
+  if (row == nullptr || !row->complete) {
+    job_.cancel();
+    verdict_->clear();
+    show_state();
+    return;
+  }
   set_style_property(verdict_, "role", QStringLiteral("muted"));
-  verdict_->setText(tr("Reading %1…").arg(bytes_text(row->bytes)));
-  job_.run(
-      [folder = folder_ / from_utf8(row->path)] {
-        const CheckpointManifest manifest = read_manifest(folder);
-        verify_checkpoint(folder, manifest);
-        return static_cast<int>(manifest.files.size());
-      },
-      [this](int files) {
-        set_style_property(verdict_, "role", QStringLiteral("good"));
-        verdict_->setText(tr("All %1 files are as they were written.").arg(files));
-        show_state();
-      },
-      [this](const Error& error) {
-        set_style_property(verdict_, "role", QStringLiteral("bad"));
-        verdict_->setText(to_qt(std::string_view(error.what())));
-        show_state();
-      });
+  if (every_byte) verdict_->setText(tr("Reading %1…").arg(bytes_text(row->bytes)));
+  job_.run([checks = checks_, folder = folder_ / from_utf8(row->path),
+            every_byte]() mutable { return every_byte ? checks.verify(folder) : checks.look(folder); },
+           [this](const CheckpointVerdict& verdict) {
+             verdict_known_ = verdict;
+             set_style_property(verdict_, "role",
+                                !verdict.good        ? QStringLiteral("bad")
+                                : verdict.every_byte ? QStringLiteral("good")
+                                                     : QStringLiteral("muted"));
+             verdict_->setText(verdict.text);
+             show_state();
+           });
   show_state();
+}
+
+void RunCheckpointsTab::verify() {
+  check(true);
 }
 
 }  // namespace lathe::ui

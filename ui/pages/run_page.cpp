@@ -18,6 +18,7 @@
 #include "ui/pages/run_controls.h"
 #include "ui/pages/run_export.h"
 #include "ui/pages/run_numbers.h"
+#include "ui/pages/run_profile_tab.h"
 #include "ui/pages/run_tabs.h"
 #include "ui/pages/run_try_tab.h"
 #include "ui/text.h"
@@ -43,6 +44,10 @@ QString tint_of(RunStatus status) {
       return QStringLiteral("plain");
   }
   return {};
+}
+
+QString picker_text(const RunSummary& run) {
+  return RunPage::tr("%1 · %2").arg(run_title(run), status_text(run.status));
 }
 
 }  // namespace
@@ -103,11 +108,7 @@ void RunPage::build() {
   log_ = new RunLogTab(context(), this);
   checkpoints_ = new RunCheckpointsTab(context(), this);
   settings_ = new RunSettingsTab(context(), this);
-  auto* profile =
-      new EmptyState(context().theme, QStringLiteral("clock"), tr("Not measured yet"),
-                     tr("A profile shows the time of every op beside the floor the hardware sets. "
-                        "`lathe profile` measures one for the settings of a run."),
-                     {}, this);
+  profile_ = new RunProfileTab(context(), this);
   tabs_ = new QTabWidget(this);
   tabs_->setDocumentMode(true);
   const auto add_tab = [this](QWidget* content, const QString& title) {
@@ -121,7 +122,7 @@ void RunPage::build() {
   add_tab(log_, tr("Log"));
   add_tab(checkpoints_, tr("Checkpoints"));
   add_tab(settings_, tr("Settings"));
-  add_tab(profile, tr("Profile"));
+  add_tab(profile_, tr("Profile"));
 
   auto* shown = new QWidget(this);
   auto* layout = new QVBoxLayout(shown);
@@ -172,6 +173,7 @@ void RunPage::show_run(const QString& id) {
   controls_->set_run(id);
   checkpoints_->set_run(id);
   try_->set_run(id);
+  profile_->set_run(id);
   status_->clear();
   reason_->set_text({});
   stack_->setCurrentIndex(1);
@@ -179,8 +181,8 @@ void RunPage::show_run(const QString& id) {
   if (index >= 0) {
     picker_->setCurrentIndex(index);
   } else {
-    picker_->setCurrentIndex(-1);
-    picker_->setEditText(id);
+    picker_->setCurrentIndex(-1);  // named as soon as the run has been read
+    picker_->setEditText({});
   }
   request();
 }
@@ -191,6 +193,7 @@ void RunPage::request() {
   RunRequest request;
   request.run = to_std(id_);
   request.axis = charts_->axis();
+  request.smoothing = charts_->smoothing();
   request.metrics = charts_->metrics();
   for (const std::string& key : RunNumbers::metrics()) {
     if (std::ranges::find(request.metrics, key) == request.metrics.end()) request.metrics.push_back(key);
@@ -211,13 +214,14 @@ void RunPage::fill_picker(const RunList& list) {
     return;
   }
   bool there = false;
-  if (!picker_->view()->isVisible() && !picker_->lineEdit()->hasFocus()) {
+  const bool typing = picker_->lineEdit()->hasFocus() && picker_->lineEdit()->isModified();
+  if (!picker_->view()->isVisible() && !typing) {
     const QSignalBlocker quiet(picker_);
     const int count = static_cast<int>(list.runs.size());
     while (picker_->count() > count) picker_->removeItem(picker_->count() - 1);
     for (int i = 0; i < count; ++i) {
       const ListedRun& run = list.runs[static_cast<size_t>(i)];
-      const QString text = tr("%1 · %2").arg(run_title(run), status_text(run.status));
+      const QString text = picker_text(run);
       if (i >= picker_->count()) picker_->addItem(text);
       if (picker_->itemText(i) != text) picker_->setItemText(i, text);
       picker_->setItemData(i, to_qt(run.id));
@@ -234,6 +238,7 @@ void RunPage::fill_picker(const RunList& list) {
 }
 
 void RunPage::show_status(const RunDetails& run) {
+  if (picker_->currentIndex() < 0) picker_->setEditText(picker_text(run));
   status_->setText(status_text(run.status));
   set_style_property(status_, "tint", tint_of(run.status));
   reason_->set_text(to_qt(run.status_reason.empty() ? run.device : run.status_reason));
@@ -250,6 +255,7 @@ void RunPage::take(const RunDelta& delta) {
   log_->apply(delta);
   checkpoints_->apply(delta);
   settings_->apply(delta);
+  profile_->apply(delta);
   complete_ = complete_ || delta.complete;
 }
 

@@ -20,6 +20,7 @@ class RunCheckpointsTab;
 class RunControls;
 class RunLogTab;
 class RunNumbers;
+class RunProfileTab;
 class RunSamplesTab;
 class RunSettingsTab;
 class RunTryTab;
@@ -43,6 +44,7 @@ class RunPage : public Page {
   RunCheckpointsTab& checkpoints() { return *checkpoints_; }
   RunSettingsTab& settings() { return *settings_; }
   RunTryTab& try_it() { return *try_; }
+  RunProfileTab& profile() { return *profile_; }
   QTabWidget& tabs() { return *tabs_; }
   bool complete() const { return complete_; }  // every stored row has arrived
 
@@ -54,7 +56,6 @@ class RunPage : public Page {
   void show_status(const RunDetails& run);
 
   QString id_;
-  QString wanted_;  // a run not in the list yet
   bool complete_ = false;
   QComboBox* picker_ = nullptr;
   QLabel* status_ = nullptr;
@@ -66,6 +67,7 @@ class RunPage : public Page {
   RunCharts* charts_ = nullptr;
   RunSamplesTab* samples_ = nullptr;
   RunTryTab* try_ = nullptr;
+  RunProfileTab* profile_ = nullptr;
   RunLogTab* log_ = nullptr;
   RunCheckpointsTab* checkpoints_ = nullptr;
   RunSettingsTab* settings_ = nullptr;

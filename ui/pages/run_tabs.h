@@ -7,6 +7,7 @@
 #include "ui/latest_job.h"
 #include "ui/models/run_feed.h"
 #include "ui/models/run_tables.h"
+#include "ui/pages/checkpoint_check.h"
 
 class QComboBox;
 class QLabel;
@@ -77,6 +78,7 @@ class RunCheckpointsTab : public QWidget {
 
  private:
   const CheckpointRow* current() const;
+  void check(bool every_byte);
   void show_state();
   AppContext& context_;
   QString id_;
@@ -87,6 +89,8 @@ class RunCheckpointsTab : public QWidget {
   QPushButton *resume_, *verify_, *open_, *try_;
   QLabel* verdict_;
   QStackedWidget* stack_;
+  CheckpointChecks checks_;
+  std::optional<CheckpointVerdict> verdict_known_;
   LatestJob job_;
 };
 

@@ -11,9 +11,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
-#include "core/config/resources.h"
 #include "core/history/history_store.h"
-#include "core/history/sample_runs.h"
 #include "ui/app_context.h"
 #include "ui/models/runs_filter.h"
 #include "ui/models/runs_model.h"
@@ -124,17 +122,6 @@ void RunsPage::pin_baseline(const QString& id) {
   context().preferences.set_value(QStringLiteral("runs/baseline"), id);
   model_->set_baseline(id);
   compare_->set_baseline(id);
-}
-
-// Once, into a history that is still empty; whoever deletes them has deleted them.
-void RunsPage::bring_samples() {
-  const QString key = QStringLiteral("runs/samples_imported");
-  if (context().preferences.value(key, false).toBool()) return;
-  context().preferences.set_value(key, true);
-  editor_.run([](HistoryStore& store) {
-    if (!store.list({.archived = true}).empty()) return;
-    import_sample_runs(store, resources_folder() / "samples" / "runs");
-  });
 }
 
 void RunsPage::import_log(const QString& file) {

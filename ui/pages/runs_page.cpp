@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 
 #include "core/history/history_store.h"
+#include "core/train/checkpoint.h"
 #include "ui/alerts.h"
 #include "ui/app_context.h"
 #include "ui/models/runs_filter.h"
@@ -259,7 +260,6 @@ void RunsPage::fill_menu(QMenu& menu) {
 }
 
 void RunsPage::activated() {
-  bring_samples();
   feed_.set_active(true);
   compare_->set_active(true);
 }
@@ -331,14 +331,38 @@ void RunsPage::show_state() {
   const bool idle = run != nullptr && !is_active(run->status);
   open_->setEnabled(one);
   clone_->setEnabled(one && std::ranges::find(run->tags, "imported") == run->tags.end());
-  resume_->setEnabled(one && idle && run->last_checkpoint_step.has_value());
-  resume_->setToolTip(!one    ? tr("Select one run")
-                      : !idle ? tr("This run is being trained")
-                      : !run->last_checkpoint_step
-                          ? tr("This run has no checkpoint to go on from")
+  check_checkpoint();
+  const bool saved = one && idle && run->last_checkpoint_step.has_value();
+  resume_->setEnabled(saved && verdict_ && verdict_->good);
+  resume_->setToolTip(!one     ? tr("Select one run")
+                      : !idle  ? tr("This run is being trained")
+                      : !saved ? tr("This run has no checkpoint to go on from")
+                      : verdict_ && !verdict_->good
+                          ? verdict_->text
                           : tr("Goes on behind the checkpoint of step %1, on a thread of this window")
                                 .arg(count_text(*run->last_checkpoint_step)));
   trash_->setEnabled(!selected().isEmpty());
+}
+
+// Manifest and sizes of the newest checkpoint, once a selection: Resume is offered for what can be opened.
+void RunsPage::check_checkpoint() {
+  const ListedRun* run = selected().size() == 1 ? current() : nullptr;
+  const bool saved = run != nullptr && run->last_checkpoint_step.has_value() && !is_active(run->status);
+  const QString subject =
+      saved ? QStringLiteral("%1@%2").arg(to_qt(run->id)).arg(*run->last_checkpoint_step) : QString();
+  if (subject == checked_) return;
+  checked_ = subject;
+  verdict_.reset();
+  if (!saved) {
+    check_.cancel();
+    return;
+  }
+  check_.run([checks = checks_, folder = context().home / "runs" / run->id,
+              step = *run->last_checkpoint_step] { return checks.look(checkpoint_folder(folder, step)); },
+             [this](const CheckpointVerdict& verdict) {
+               verdict_ = verdict;
+               show_state();
+             });
 }
 
 }  // namespace lathe::ui

@@ -1,8 +1,10 @@
 // Runs: all runs in a table, what one does with them, and those that are ticked side by side.
 #pragma once
 
+#include "ui/latest_job.h"
 #include "ui/models/catalogue_feed.h"
 #include "ui/models/history_editor.h"
+#include "ui/pages/checkpoint_check.h"
 #include "ui/pages/page.h"
 
 class QHBoxLayout;
@@ -63,7 +65,6 @@ class RunsPage : public Page {
   void take(const RunList& list);
   void show_state();
   void ticks_changed();
-  void bring_samples();
   QStringList selected() const;
   const ListedRun* current() const;
   std::vector<ListedRun> ticked_runs() const;
@@ -79,6 +80,11 @@ class RunsPage : public Page {
   QPushButton *open_ = nullptr, *resume_ = nullptr, *clone_ = nullptr;
   QToolButton *archive_button_ = nullptr, *trash_ = nullptr;
   QStringList wanted_;  // to be ticked once they are listed
+  void check_checkpoint();
+  CheckpointChecks checks_;
+  QString checked_;                           // run and step the verdict is of
+  std::optional<CheckpointVerdict> verdict_;  // of the newest checkpoint of the selected run
+  LatestJob check_;
   HistoryEditor editor_;
   HistoryThread thread_;  // outlives the feed
   CatalogueFeed feed_;
