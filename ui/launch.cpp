@@ -16,10 +16,12 @@
 namespace lathe::ui {
 namespace {
 
-DetachedRun start(const std::filesystem::path& home, const QStringList& arguments, DetachedRun files) {
+DetachedRun start(const std::filesystem::path& home, const QStringList& arguments, double telemetry_every_s,
+                  DetachedRun files) {
   QProcess process;
   process.setProgram(lathe_program());
-  process.setArguments(QStringList{QStringLiteral("--home"), to_qt(home)} + arguments);
+  process.setArguments(QStringList{QStringLiteral("--home"), to_qt(home)} + arguments +
+                       QStringList{QStringLiteral("--telemetry-every"), QString::number(telemetry_every_s)});
   process.setStandardInputFile(QProcess::nullDevice());
   process.setStandardOutputFile(to_qt(files.log));
   process.setStandardErrorFile(to_qt(files.log), QIODevice::Append);
@@ -71,16 +73,18 @@ QString lathe_program() {
   return found;
 }
 
-DetachedRun launch_detached(const std::filesystem::path& home, const RunConfig& config) {
+DetachedRun launch_detached(const std::filesystem::path& home, const RunConfig& config,
+                            double telemetry_every_s) {
   const DetachedRun files = launch_files(home);
   save_config(config, files.settings);
-  return start(home, {QStringLiteral("train"), QStringLiteral("--config"), to_qt(files.settings)}, files);
+  return start(home, {QStringLiteral("train"), QStringLiteral("--config"), to_qt(files.settings)},
+               telemetry_every_s, files);
 }
 
-DetachedRun resume_detached(const std::filesystem::path& home, const QString& run,
-                            std::optional<qint64> step) {
+DetachedRun resume_detached(const std::filesystem::path& home, const QString& run, std::optional<qint64> step,
+                            double telemetry_every_s) {
   const QString reference = step ? QStringLiteral("%1@%2").arg(run).arg(*step) : run;
-  return start(home, {QStringLiteral("resume"), reference}, launch_files(home));
+  return start(home, {QStringLiteral("resume"), reference}, telemetry_every_s, launch_files(home));
 }
 
 QString log_tail(const std::filesystem::path& log, int lines) {

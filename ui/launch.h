@@ -22,9 +22,10 @@ struct DetachedRun {
   std::filesystem::path settings;
   std::filesystem::path log;
 };
-DetachedRun launch_detached(const std::filesystem::path& home, const RunConfig& config);
-DetachedRun resume_detached(const std::filesystem::path& home, const QString& run,
-                            std::optional<qint64> step);
+DetachedRun launch_detached(const std::filesystem::path& home, const RunConfig& config,
+                            double telemetry_every_s);
+DetachedRun resume_detached(const std::filesystem::path& home, const QString& run, std::optional<qint64> step,
+                            double telemetry_every_s);
 
 // The last lines of a log, for alerts.
 QString log_tail(const std::filesystem::path& log, int lines = 12);

@@ -1,6 +1,7 @@
 #include "ui/own_session.h"
 
 #include <QMetaObject>
+#include <cmath>
 #include <utility>
 
 #include "core/config/run_config.h"
@@ -70,8 +71,16 @@ void OwnSession::resume(const QString& run, std::optional<qint64> step) {
       [this] { QMetaObject::invokeMethod(this, &OwnSession::look, Qt::QueuedConnection); }));
 }
 
+void OwnSession::set_telemetry_every(double seconds) {
+  telemetry_every_s_ = seconds;
+  if (session_) {
+    session_->control().set_telemetry_every(std::chrono::milliseconds(std::llround(seconds * 1000)));
+  }
+}
+
 void OwnSession::adopt(std::unique_ptr<TrainingSession> session) {
   session_ = std::move(session);
+  set_telemetry_every(telemetry_every_s_);
   listed_ = ended_ = false;
   Q_EMIT changed();
 }

@@ -36,6 +36,9 @@ class OwnSession : public QObject {
   void start(const RunConfig& config);
   void resume(const QString& run, std::optional<qint64> step = std::nullopt);
 
+  // Between readings of the device, of this run and those that follow.
+  void set_telemetry_every(double seconds);
+
   // Requests to the training thread; null when nothing is active.
   RunControl* control() const;
 
@@ -51,6 +54,7 @@ class OwnSession : public QObject {
   std::filesystem::path home_;
   const BackendRegistry& registry_;
   std::unique_ptr<TrainingSession> session_;
+  double telemetry_every_s_ = 1;
   bool listed_ = false;
   bool ended_ = false;
 };

@@ -65,6 +65,15 @@ void Preferences::set_keep_awake(bool on) {
   set_typed(QStringLiteral("keep_awake"), on);
 }
 
+double Preferences::telemetry_every_s() const {
+  const double seconds = value(QStringLiteral("telemetry_every_s"), 1.0).toDouble();
+  return seconds > 0 ? std::clamp(seconds, 0.1, 3600.0) : 1.0;
+}
+
+void Preferences::set_telemetry_every_s(double seconds) {
+  set_typed(QStringLiteral("telemetry_every_s"), seconds);
+}
+
 QVariant Preferences::value(const QString& key, const QVariant& otherwise) const {
   return settings_.value(key, otherwise);
 }

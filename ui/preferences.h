@@ -29,6 +29,8 @@ class Preferences : public QObject {
   void set_notifications(bool on);
   bool keep_awake() const;  // no sleep of the computer while training
   void set_keep_awake(bool on);
+  double telemetry_every_s() const;  // between readings of the device while training
+  void set_telemetry_every_s(double seconds);
 
   // The state a page remembers, under a key of its own: "runs/columns".
   QVariant value(const QString& key, const QVariant& otherwise = {}) const;

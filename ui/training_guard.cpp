@@ -80,7 +80,7 @@ void TrainingGuard::session_ended(const QString& run) {
   if (move_out_ && !context_.session.error()) {
     move_out_ = false;
     try {
-      resume_detached(context_.home, run, std::nullopt);
+      resume_detached(context_.home, run, std::nullopt, context_.preferences.telemetry_every_s());
     } catch (...) {
       context_.alerts.add_error(as_error(std::current_exception()), run);
       return;  // saved, but nobody trains it on: the window stays to say so

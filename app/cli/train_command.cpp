@@ -43,8 +43,9 @@ Json to_json(const TrainingResult& result, const TrainingRun& run) {
 }
 
 // Trains in this process and reports; the exit code says how it ended.
-void execute(Context& context, TrainingRun& run) {
+void execute(Context& context, TrainingRun& run, double telemetry_every_s) {
   RunControl control;
+  control.set_telemetry_every(std::chrono::milliseconds(std::llround(telemetry_every_s * 1000)));
   const InterruptWatcher interrupts;
   ProgressLines lines(context.json, run);
   TrainingObserver observer = lines.observer();
@@ -65,6 +66,12 @@ void execute(Context& context, TrainingRun& run) {
   if (result.status == RunStatus::Stopped) context.exit_code = exit_code(ErrorCode::Cancelled);
 }
 
+void add_telemetry_option(CLI::App& command, double& seconds) {
+  command.add_option("--telemetry-every", seconds, "Seconds between readings of the device")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 3600.0));
+}
+
 void add_train(CLI::App& app, Context& context) {
   struct Arguments {
     explicit Arguments(CLI::App& command) : options(command) {}
@@ -72,6 +79,7 @@ void add_train(CLI::App& app, Context& context) {
     std::vector<std::string> data;
     std::string init_from;
     bool init_states = false;
+    double telemetry_every_s = 1;
   };
   CLI::App* command = app.add_subcommand("train", "Train a model, from random weights or from a checkpoint");
   auto arguments = std::make_shared<Arguments>(*command);
@@ -80,6 +88,7 @@ void add_train(CLI::App& app, Context& context) {
   command->add_option("--init-from", arguments->init_from,
                       "Fork: start from this checkpoint, RUN or RUN@STEP");
   command->add_flag("--with-states", arguments->init_states, "With --init-from: the optimizer's states, too");
+  add_telemetry_option(*command, arguments->telemetry_every_s);
   command->footer(
       "Examples:\n"
       "  lathe train --preset tiny --data my-dataset --run.updates 500\n"
@@ -105,7 +114,7 @@ void add_train(CLI::App& app, Context& context) {
     }
     const BackendRegistry registry = make_backends();
     const auto run = TrainingRun::create(history, registry, config);
-    execute(context, *run);
+    execute(context, *run, arguments->telemetry_every_s);
   });
 }
 
@@ -115,6 +124,7 @@ void add_resume(CLI::App& app, Context& context) {
     ConfigOptions options;
     std::string run;
     bool last = false, if_interrupted = false;
+    double telemetry_every_s = 1;
   };
   CLI::App* command = app.add_subcommand("resume", "Go on with a run at its newest checkpoint, bit for bit");
   auto arguments = std::make_shared<Arguments>(*command);
@@ -123,6 +133,7 @@ void add_resume(CLI::App& app, Context& context) {
   command->add_flag("--last", arguments->last, "The newest run");
   command->add_flag("--if-interrupted", arguments->if_interrupted,
                     "Only if it was interrupted (crash, power cut); otherwise do nothing and exit 0");
+  add_telemetry_option(*command, arguments->telemetry_every_s);
   command->footer(
       "Examples:\n"
       "  lathe resume last\n"
@@ -149,7 +160,7 @@ void add_resume(CLI::App& app, Context& context) {
     const auto run =
         TrainingRun::resume(history, registry, reference, std::nullopt,
                             [&](const RunConfig& before) { return arguments->options.config(before); });
-    execute(context, *run);
+    execute(context, *run, arguments->telemetry_every_s);
   });
 }
 

@@ -28,6 +28,10 @@ class RunControl {
     prompts_.push_back(std::move(prompt));
   }
 
+  // How often the device is read into the history; counts from the next reading on.
+  void set_telemetry_every(std::chrono::milliseconds time) { telemetry_every_ = time; }
+  std::chrono::milliseconds telemetry_every() const { return telemetry_every_; }
+
   bool paused() const { return paused_; }
   bool stopping() const { return stop_ || stop_now_; }
   bool stop_now_requested() const { return stop_now_; }
@@ -62,6 +66,7 @@ class RunControl {
   }
 
   std::atomic<bool> paused_{false}, stop_now_{false}, stop_{false}, save_{false}, evaluate_{false};
+  std::atomic<std::chrono::milliseconds> telemetry_every_{std::chrono::milliseconds(1000)};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> prompts_;

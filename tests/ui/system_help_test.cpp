@@ -42,10 +42,13 @@ TEST(SystemPage, Appearance_Chosen_IsKept) {
     page.findChild<QComboBox*>(QStringLiteral("appearance"))->setCurrentIndex(2);
     auto* scale = page.findChild<QComboBox*>(QStringLiteral("scale"));
     scale->setCurrentIndex(scale->findData(1.5));
+    auto* readings = page.findChild<QComboBox*>(QStringLiteral("readings"));
+    readings->setCurrentIndex(readings->findData(5.0));
   }
   const Preferences again(surroundings.folder.path());
   EXPECT_EQ(again.appearance(), Appearance::Dark);
   EXPECT_EQ(again.scale(), 1.5);
+  EXPECT_EQ(again.telemetry_every_s(), 5.0);
   EXPECT_EQ(stored_scale(surroundings.folder.path()), 1.5);
 }
 

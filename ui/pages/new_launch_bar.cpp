@@ -147,12 +147,13 @@ void LaunchBar::launch_here() {
 
 void LaunchBar::launch_detached_run() {
   job_.run(
-      [home = context_.home, config = document_.config(), open = context_.open_history] {
+      [home = context_.home, config = document_.config(), open = context_.open_history,
+       telemetry_every_s = context_.preferences.telemetry_every_s()] {
         const std::string newest = [&] {
           const std::vector<RunSummary> runs = open()->list({.archived = true});
           return runs.empty() ? std::string() : runs.front().id;
         }();
-        return std::pair(launch_detached(home, config), newest);
+        return std::pair(launch_detached(home, config, telemetry_every_s), newest);
       },
       [this](const std::pair<DetachedRun, std::string>& started) {
         Q_EMIT context_.navigator.watch_for_run(to_qt(started.second), to_qt(started.first.log),

@@ -103,6 +103,20 @@ QWidget* SystemPage::make_preferences() {
   connect(awake, &QCheckBox::toggled, this, [&preferences](bool on) { preferences.set_keep_awake(on); });
   form->addRow(QString(), awake);
 
+  auto* readings = new QComboBox;
+  readings->setObjectName(QStringLiteral("readings"));
+  readings->setAccessibleName(tr("Readings of the device"));
+  readings->setToolTip(
+      tr("How often temperature, power, clocks and memory go into a run's history while it trains"));
+  for (const double seconds : {0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 60.0}) {
+    readings->addItem(tr("every %1").arg(duration_text(seconds)), seconds);
+    if (seconds <= preferences.telemetry_every_s()) readings->setCurrentIndex(readings->count() - 1);
+  }
+  connect(readings, &QComboBox::currentIndexChanged, this, [readings, &preferences] {
+    preferences.set_telemetry_every_s(readings->currentData().toDouble());
+  });
+  form->addRow(tr("Readings"), readings);
+
   const auto folder_row = [&](const QString& name, ElidedLabel* label, QPushButton* button) {
     auto* row = new QWidget;
     auto* line = new QHBoxLayout(row);
