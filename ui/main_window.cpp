@@ -10,7 +10,9 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "core/config/resources.h"
 #include "core/history/history_store.h"
+#include "core/history/sample_runs.h"
 #include "ui/alert_panel.h"
 #include "ui/alerts.h"
 #include "ui/app_context.h"
@@ -77,6 +79,11 @@ MainWindow::MainWindow(AppContext& context, PageFactory make_page, QWidget* pare
   alerts_->hide();
   for (int i = 0; i < kPlaceCount; ++i) stack_->addWidget(new QWidget);
 
+  const auto follow_preferences = [this] {
+    context_.session.set_telemetry_every(context_.preferences.telemetry_every_s());
+  };
+  follow_preferences();
+  connect(&context_.preferences, &Preferences::changed, this, follow_preferences);
   connect_navigator();
   make_shortcuts();
   restore_geometry();
@@ -123,6 +130,13 @@ void MainWindow::connect_navigator() {
   connect(&navigator, &Navigator::watch_for_run, watch_, &RunWatch::watch);
   connect(&context_.session, &OwnSession::listed, &navigator, &Navigator::open_run);
   connect(&context_.session, &OwnSession::changed, this, &MainWindow::update_title);
+  connect(&context_.session, &OwnSession::listed, this, [this](const QString& id) {
+    naming_.run([open = context_.open_history, id = to_std(id)] { return to_qt(open()->summary(id).name); },
+                [this](const QString& name) {
+                  training_ = name;
+                  update_title();
+                });
+  });
 
   connect(rail_, &NavigationRail::place_chosen, this, &MainWindow::show_place);
   const auto toggle_alerts = [this] {
@@ -190,7 +204,7 @@ void MainWindow::paintEvent(QPaintEvent* event) {
   QTimer::singleShot(0, this, [this] {
     Q_EMIT first_painted();
     make_next_page();
-    offer_interrupted();
+    look_into_history();
   });
 }
 
@@ -208,7 +222,8 @@ void MainWindow::make_next_page() {
 void MainWindow::update_title() {
   const bool training = context_.session.active();
   rail_->set_training(training);
-  setWindowTitle(training ? tr("Training %1 – Lathe").arg(context_.session.run_id()) : tr("Lathe"));
+  if (!training) training_.clear();
+  setWindowTitle(training_.isEmpty() ? tr("Lathe") : tr("Training %1 – Lathe").arg(training_));
 }
 
 void MainWindow::resume(const QString& id, qint64 step) {
@@ -221,14 +236,21 @@ void MainWindow::resume(const QString& id, qint64 step) {
   }
 }
 
-// A run that a crash or a power cut ended is offered once, at start.
-void MainWindow::offer_interrupted() {
+// At start: a run that a crash or a power cut ended is offered, once. A history that is still empty gets the
+// sample runs, once; whoever deletes them has deleted them.
+void MainWindow::look_into_history() {
+  const QString samples_key = QStringLiteral("runs/samples_imported");
+  const bool samples = !context_.preferences.value(samples_key, false).toBool();
   history_.run(
-      [open = context_.open_history] {
+      [open = context_.open_history, samples] {
         // Opening the history marks runs whose process died.
-        return open()->list({.statuses = {RunStatus::Interrupted}});
+        const auto store = open();
+        if (samples && store->list({.archived = true}).empty())
+          import_sample_runs(*store, resources_folder() / "samples" / "runs");
+        return store->list({.statuses = {RunStatus::Interrupted}});
       },
-      [this](const std::vector<RunSummary>& runs) {
+      [this, samples_key](const std::vector<RunSummary>& runs) {
+        context_.preferences.set_value(samples_key, true);
         if (runs.empty()) return;
         const RunSummary& run = runs.front();
         const QString id = to_qt(run.id);

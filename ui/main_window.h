@@ -48,7 +48,7 @@ class MainWindow : public QMainWindow {
   void make_shortcuts();
   void make_next_page();
   void resume(const QString& id, qint64 step);
-  void offer_interrupted();
+  void look_into_history();
   void show_banner(const QString& text, const QString& action, std::function<void()> act);
   void update_title();
   void restore_geometry();
@@ -67,7 +67,8 @@ class MainWindow : public QMainWindow {
   std::function<void()> banner_act_;
   TrainingGuard* guard_;
   RunWatch* watch_;
-  LatestJob history_;
+  QString training_;  // name of the run that trains in this window
+  LatestJob history_, naming_;
 };
 
 }  // namespace lathe::ui
