@@ -79,10 +79,6 @@ void add_to_calibration(const PreparedModel& model, const Profile& profile, Cali
                                sequence.wall_ms / sequence.sum_ms);
     }
   }
-  const MemoryReport memory = model.executable->memory();
-  if (memory.overhead_bytes > 0 && !memory.inferred) {
-    calibration.overhead_bytes = std::max(calibration.overhead_bytes.value_or(0), memory.overhead_bytes);
-  }
 }
 
 std::vector<ProfileRow> profile_rows(const SequenceProfile& profile, ProfileBy by) {

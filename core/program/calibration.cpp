@@ -147,4 +147,16 @@ void save_calibration(const std::filesystem::path& home, const Calibration& cali
   write_file_atomically(path, json.dump(1));
 }
 
+void keep_overhead(const std::filesystem::path& home, const DeviceInfo& device, const MemoryReport& memory) {
+  if (device.target.kind != DeviceKind::Cuda || memory.inferred || memory.overhead_bytes <= 0) return;
+  Calibration calibration = load_calibration(home, device.name, calibration_versions(device));
+  if (calibration.overhead_bytes.value_or(0) >= memory.overhead_bytes) return;
+  calibration.overhead_bytes = memory.overhead_bytes;
+  try {
+    save_calibration(home, calibration);
+  } catch (const Error&) {
+    // An estimate will assume the overhead once more; no run stops for that.
+  }
+}
+
 }  // namespace lathe

@@ -72,4 +72,9 @@ Calibration load_calibration(const std::filesystem::path& home, std::string_view
 // Replaces the file. Throws Io or DiskFull.
 void save_calibration(const std::filesystem::path& home, const Calibration& calibration);
 
+// Stores what a prepared program showed to be needed beside its arena, where that is more than was known. For
+// every run on a GPU, so that a second estimate rests on a measurement. A file that can't be written is let
+// be.
+void keep_overhead(const std::filesystem::path& home, const DeviceInfo& device, const MemoryReport& memory);
+
 }  // namespace lathe

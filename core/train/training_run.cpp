@@ -148,6 +148,7 @@ void allocate_model(PreparedModel& model, const BackendRegistry& registry, const
   if (!request.home.empty()) options.cache_folder = to_utf8(request.home / "kernels");
   model.executable = backend.prepare(model.program, model.plan, options);
   write_constants(model.program, *model.executable, model.config.model.rope_theta);
+  if (!request.home.empty()) keep_overhead(request.home, model.device, model.executable->memory());
 }
 
 CheckpointReference find_checkpoint(const HistoryStore& history, const std::string& reference) {

@@ -232,6 +232,36 @@ TEST(Calibration, SavedAndLoaded_IsTheSameAndOnlyForItsGpu) {
   EXPECT_TRUE(load_calibration(home.path(), "NVIDIA H200").empty());
 }
 
+TEST(Calibration, Overhead_OnlyGrowsAndOnlyFromMeasurements) {
+  const TemporaryFolder home;
+  DeviceInfo device;
+  device.name = "NVIDIA H200";
+  device.target = {DeviceKind::Cuda, 90, true};
+  device.versions = {{"driver", "1"}};
+  const auto stored = [&] {
+    return load_calibration(home.path(), device.name, calibration_versions(device))
+        .overhead_bytes.value_or(0);
+  };
+  const auto keep = [&](int64_t bytes, bool inferred) {
+    MemoryReport memory;
+    memory.overhead_bytes = bytes;
+    memory.inferred = inferred;
+    keep_overhead(home.path(), device, memory);
+  };
+  keep(900, true);
+  EXPECT_EQ(stored(), 0);
+  keep(500, false);
+  keep(400, false);
+  EXPECT_EQ(stored(), 500);
+  keep(600, false);
+  EXPECT_EQ(stored(), 600);
+  device.versions = {{"driver", "2"}};
+  EXPECT_EQ(stored(), 0);
+  device.target.kind = DeviceKind::Cpu;
+  keep(700, false);
+  EXPECT_EQ(stored(), 0);
+}
+
 TEST(GpuTable, NamesPeopleType_FindTheirCard) {
   EXPECT_EQ(match_gpu("5080").name, "GeForce RTX 5080");
   EXPECT_EQ(match_gpu("rtx 5070 ti").name, "GeForce RTX 5070 Ti");
