@@ -17,18 +17,30 @@ namespace {
 // count.
 constexpr int64_t kThermal = 0x20 | 0x40, kHardware = 0x8 | 0x80;
 
+// The arena is allocated, so it lies somewhere: what the device can't hold, or says it doesn't, lies in host
+// memory. Where the system tells processes apart, the others' share counts; elsewhere all of them together
+// hold at least the arena, unless some of it is gone.
+std::string spill(const DeviceTelemetry& reading, int64_t arena_bytes) {
+  if (!reading.used_bytes || !reading.total_bytes) return {};
+  const int64_t used = *reading.used_bytes, total = *reading.total_bytes;
+  const int64_t others = reading.process_bytes ? used - *reading.process_bytes : 0;
+  const bool spilled =
+      arena_bytes + others > total || arena_bytes > (reading.process_bytes ? *reading.process_bytes : used);
+  if (!spilled) return {};
+  return fmt::format(
+      "The run has {} and {} on a device with {}, which holds only {} in all: the driver spills into host "
+      "memory, which is many times slower. Close other programs, or make the run smaller.",
+      bytes_text(arena_bytes),
+      reading.process_bytes ? "other programs have " + bytes_text(others) : "other programs have some, too,",
+      bytes_text(total), bytes_text(used));
+}
+
 }  // namespace
 
-AlertTexts judge(const DeviceTelemetry& reading, int64_t planned_bytes, int64_t free_disk,
+AlertTexts judge(const DeviceTelemetry& reading, int64_t arena_bytes, int64_t free_disk,
                  int64_t checkpoint_bytes) {
   AlertTexts alerts;
-  if (reading.used_bytes && reading.total_bytes && planned_bytes > 0 &&
-      *reading.total_bytes < planned_bytes) {
-    alerts.text[static_cast<int>(Alert::Spill)] = fmt::format(
-        "The run holds {} on a device with {}: the driver spills into host memory, which is many times "
-        "slower.",
-        bytes_text(planned_bytes), bytes_text(*reading.total_bytes));
-  }
+  alerts.text[static_cast<int>(Alert::Spill)] = spill(reading, arena_bytes);
   if (reading.throttle_reasons && (*reading.throttle_reasons & (kThermal | kHardware)) != 0) {
     alerts.text[static_cast<int>(Alert::Throttling)] =
         (*reading.throttle_reasons & kThermal) != 0
@@ -46,11 +58,12 @@ AlertTexts judge(const DeviceTelemetry& reading, int64_t planned_bytes, int64_t 
 }
 
 Telemetry::Telemetry(const Backend& backend, RunWriter& writer, const SharedPosition& position,
-                     int64_t planned_bytes, int64_t checkpoint_bytes)
+                     const RunControl& control, int64_t arena_bytes, int64_t checkpoint_bytes)
     : backend_(backend),
       writer_(writer),
       position_(position),
-      planned_bytes_(planned_bytes),
+      control_(control),
+      arena_bytes_(arena_bytes),
       checkpoint_bytes_(checkpoint_bytes),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
@@ -64,7 +77,7 @@ void Telemetry::work(const std::stop_token& stop) {
   std::unique_lock lock(mutex);
   while (!stop.stop_requested()) {
     sample();
-    woken.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+    woken.wait_for(lock, stop, control_.telemetry_every(), [] { return false; });
   }
 }
 
@@ -98,7 +111,7 @@ void Telemetry::sample() {
   } catch (const Error&) {
     // The writer reports a disk that is gone; this thread only measures.
   }
-  const AlertTexts alerts = judge(reading, planned_bytes_, free_disk, checkpoint_bytes_);
+  const AlertTexts alerts = judge(reading, arena_bytes_, free_disk, checkpoint_bytes_);
   for (int i = 0; i < kAlertCount; ++i) {
     const bool now = !alerts.text[i].empty();
     if (now && !alerted_[i]) writer_.add_event(EventLevel::Warning, alerts.text[i]);

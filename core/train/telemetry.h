@@ -1,4 +1,5 @@
-// Watches the device beside a run: a reading a second into the history, and alerts when something is wrong.
+// Watches the device beside a run: a reading a second, or as often as asked, into the history, and alerts
+// when something is wrong.
 #pragma once
 
 #include <atomic>
@@ -7,6 +8,7 @@
 #include <thread>
 
 #include "core/history/run_writer.h"
+#include "core/train/run_control.h"
 #include "kernels/api/backend.h"
 
 namespace lathe {
@@ -20,19 +22,19 @@ struct SharedPosition {
 enum class Alert { Spill, Throttling, DiskLow };
 inline constexpr int kAlertCount = 3;
 
-// Alerts that hold for a reading: text for people, empty where all is well. `planned_bytes` is what the run
-// should hold, `free_disk_bytes` what is left where it saves, `checkpoint_bytes` the next save.
+// Alerts that hold for a reading: text for people, empty where all is well. `arena_bytes` is what the run
+// holds, `free_disk_bytes` what is left where it saves, `checkpoint_bytes` the next save.
 struct AlertTexts {
   std::string text[kAlertCount];
 };
-AlertTexts judge(const DeviceTelemetry& reading, int64_t planned_bytes, int64_t free_disk,
+AlertTexts judge(const DeviceTelemetry& reading, int64_t arena_bytes, int64_t free_disk,
                  int64_t checkpoint_bytes);
 
 class Telemetry {
  public:
   // Starts the thread; the references must outlive it. A backend without sensors gives host memory only.
-  Telemetry(const Backend& backend, RunWriter& writer, const SharedPosition& position, int64_t planned_bytes,
-            int64_t checkpoint_bytes);
+  Telemetry(const Backend& backend, RunWriter& writer, const SharedPosition& position,
+            const RunControl& control, int64_t arena_bytes, int64_t checkpoint_bytes);
   ~Telemetry();
 
  private:
@@ -42,7 +44,8 @@ class Telemetry {
   const Backend& backend_;
   RunWriter& writer_;
   const SharedPosition& position_;
-  const int64_t planned_bytes_, checkpoint_bytes_;
+  const RunControl& control_;
+  const int64_t arena_bytes_, checkpoint_bytes_;
   bool alerted_[kAlertCount] = {};
   std::jthread thread_;  // last: joins before the rest goes
 };

@@ -327,7 +327,7 @@ TrainingResult TrainingRun::execute(RunControl& control, const TrainingObserver&
                         data_,         *writer_,       control,         &position};
   try {
     const TrainingResult result = [&] {
-      const Telemetry telemetry(*backend_, *writer_, position, model_.estimate.process_bytes(),
+      const Telemetry telemetry(*backend_, *writer_, position, control, model_.estimate.arena_bytes,
                                 checkpoint_bytes(model_.program));
       return Trainer(job, progress_, observer).run();
     }();

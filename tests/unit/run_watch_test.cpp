@@ -56,7 +56,7 @@ TEST(NormWatch, SkipAndStop_TellTheDeviceTheLimitWarnDoesNot) {
 TEST(Telemetry, SensorsInOrder_NoAlert) {
   DeviceTelemetry reading;
   reading.throttle_reasons = 0x4;  // the power cap: how a busy GPU runs
-  reading.used_bytes = 10;
+  reading.used_bytes = 80;
   reading.total_bytes = 100;
   for (const std::string& text : judge(reading, 50, 1000, 10).text) EXPECT_EQ(text, "");
 }
@@ -71,6 +71,24 @@ TEST(Telemetry, HeatSpillAndFullDisk_AreSaid) {
   EXPECT_NE(alerts.text[static_cast<int>(Alert::Throttling)].find("91"), std::string::npos);
   EXPECT_NE(alerts.text[static_cast<int>(Alert::Spill)], "");
   EXPECT_NE(alerts.text[static_cast<int>(Alert::DiskLow)], "");
+}
+
+// Some of what was allocated lies elsewhere: beside what others hold, or by the device's own account.
+TEST(Telemetry, ArenaThatTheDeviceCantHold_IsASpill) {
+  const auto spilled = [](std::optional<int64_t> process, int64_t used) {
+    DeviceTelemetry reading;
+    reading.process_bytes = process;
+    reading.used_bytes = used;
+    reading.total_bytes = 100;
+    return !judge(reading, 60, 1000, 10).text[static_cast<int>(Alert::Spill)].empty();
+  };
+  EXPECT_FALSE(spilled(65, 100));           // others hold 35
+  EXPECT_TRUE(spilled(50, 95));             // they hold 45, and 60 are wanted
+  EXPECT_TRUE(spilled(50, 50));             // nobody else, but ten are missing
+  EXPECT_FALSE(spilled(std::nullopt, 90));  // a system that doesn't tell processes apart
+  EXPECT_TRUE(spilled(std::nullopt, 55));
+  DeviceTelemetry blind;  // without sensors nothing can be said
+  EXPECT_EQ(judge(blind, 60, 1000, 10).text[static_cast<int>(Alert::Spill)], "");
 }
 
 }  // namespace
