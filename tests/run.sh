@@ -2,7 +2,8 @@
 # Installs what the tests need, builds, and runs them. The last line is "N passed, N failed, N skipped".
 #
 #   tests/run.sh           the release build and all its tests, except long campaigns
-#   tests/run.sh --soak    long campaigns (label soak) instead
+#   tests/run.sh --soak    long campaigns (label soak) instead; the fuzzers' under AddressSanitizer and
+#                          UndefinedBehaviorSanitizer
 #   tests/run.sh --asan    the same tests under AddressSanitizer and UndefinedBehaviorSanitizer, too
 #   tests/run.sh --tsan    the part without Qt under ThreadSanitizer, too
 #
@@ -75,8 +76,16 @@ cuda_headers() {
   lathe_install_cudnn_frontend "$PWD/build/deps" || echo "WARNING: the cuDNN attention is left out of this build." >&2
 }
 
-# build PRESET
-build() { cmake --preset "$1" -DLATHE_TESTS=ON && cmake --build --preset "$1" -j "$jobs"; }
+# build PRESET [TARGET]
+build() { cmake --preset "$1" -DLATHE_TESTS=ON && cmake --build --preset "$1" -j "$jobs" ${2:+--target "$2"}; }
+
+# The ten-minute campaigns of tests/fuzz, and what each tried.
+fuzz_campaigns() {
+  local status=0
+  ctest_preset fuzz asan || status=$?
+  grep -h '^fuzz .* inputs tried' build/asan/Testing/Temporary/LastTest.log || true
+  return "$status"
+}
 
 # ctest_preset TEST_PRESET BUILD_PRESET: runs the tests of a built preset and adds their totals.
 ctest_preset() {
@@ -101,6 +110,7 @@ stage "cuda headers" cuda_headers
 stage "build release" build release || finish
 if [ "$soak" -eq 1 ]; then
   stage "soak tests" ctest_preset soak release
+  stage "build fuzzers under asan" build asan lathe_fuzz_programs && stage "fuzz campaigns under asan" fuzz_campaigns
   finish
 fi
 stage "tests" ctest_preset release release

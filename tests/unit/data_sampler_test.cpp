@@ -218,6 +218,22 @@ TEST_F(WindowSamplerTest, SeedAndEpoch_GiveOtherOrders) {
   EXPECT_LT(same_epoch, 10);
 }
 
+// Counts whose sum or token position would overflow.
+TEST_F(WindowSamplerTest, CursorAtTheLimits_IsRefused) {
+  const auto a = counting_dataset(folder_.path() / "a", {5000});
+  const auto b = counting_dataset(folder_.path() / "b", {5000}, 7);
+  WindowSampler sampler({{"a", a, 1, 0}, {"b", b, 1, 0}}, 16, 1);
+  for (const auto& [first, second, sum] :
+       {std::tuple{INT64_MAX, INT64_MAX, int64_t{-2}}, std::tuple{INT64_MAX - 1, int64_t{1}, INT64_MAX},
+        std::tuple{int64_t{1} << 58, int64_t{0}, int64_t{1} << 58}}) {
+    Cursor cursor = sampler.cursor();
+    cursor.sources[0].windows = first;
+    cursor.sources[1].windows = second;
+    cursor.windows = sum;
+    EXPECT_THROW(sampler.seek(cursor), Error) << first << " " << second;
+  }
+}
+
 TEST_F(WindowSamplerTest, ForeignCursor_IsRefusedWithTheReason) {
   const auto a = counting_dataset(folder_.path() / "a", {5000});
   const auto b = counting_dataset(folder_.path() / "b", {5000}, 7);

@@ -3,6 +3,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -42,7 +43,10 @@ std::string zstd(std::string_view text) {
 
 const std::string& sample_corpus() {
   static const std::string text = [] {
-    const auto source = open_byte_source(fs::path(LATHE_SOURCE_DIR) / "resources/samples/austen.txt.zst");
+    // Elsewhere when the programs were carried to another machine.
+    const char* given = std::getenv("LATHE_RESOURCES");
+    const fs::path resources = given ? fs::path(given) : fs::path(LATHE_SOURCE_DIR) / "resources";
+    const auto source = open_byte_source(resources / "samples/austen.txt.zst");
     std::string all, piece(1 << 20, '\0');
     while (const size_t got = source->read(piece.data(), piece.size())) all.append(piece, 0, got);
     return all;

@@ -176,6 +176,61 @@ TEST_F(ForeignLog, SampleRuns_ComeMarkedWithTheirNotes) {
   EXPECT_THAT(run.tags, testing::ElementsAre("imported", "sample"));
 }
 
+// Nested as deep as the file is long: skipped or refused, without following it down.
+TEST_F(ForeignLog, DeepNesting_IsNotFollowed) {
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "{\"a\":";
+  const std::string lines = deep + "\n{\"step\": 1, \"loss\": 2}\n";
+  const ForeignTable table = read_foreign_log(write("deep.jsonl", lines), ForeignFormat::JsonLines);
+  EXPECT_EQ(table.rows, 1);
+  EXPECT_EQ(table.skipped, 1);
+  const auto state = write("deep.json", "{\"log_history\": " + std::string(100000, '[') + "}");
+  EXPECT_THROW(read_foreign_log(state, ForeignFormat::TrainerState), Error);
+  guess_foreign_format(state);
+}
+
+// A new name on every line would make a table of the file's length squared.
+TEST_F(ForeignLog, ColumnsWithoutEnd_AreRefused) {
+  std::string lines;
+  for (int i = 0; i < 20000; ++i) lines += "{\"m" + std::to_string(i) + "\":1}\n";
+  EXPECT_THROW(read_foreign_log(write("wide.jsonl", lines), ForeignFormat::JsonLines), Error);
+}
+
+TEST_F(ForeignLog, BytesThatAreNoText_AreReplacedInNamesAndExamples) {
+  const ForeignTable table =
+      read_foreign_log(write("bytes.csv", "step,\xff\n1,2\n\xfe\n2,3\n"), ForeignFormat::Csv);
+  EXPECT_EQ(table.columns[1].name, "\xEF\xBF\xBD");
+  EXPECT_EQ(table.first_skipped.find('\xfe'), std::string::npos);
+}
+
+// Names that differ only in bytes that are no text are one column.
+TEST_F(ForeignLog, PatternNamesThatAreNoText_ShareAColumn) {
+  const ForeignTable table =
+      read_foreign_log(write("names.log", "1 2 3\n4 5 6\n"), ForeignFormat::Lines, "{\xff} {\xfe} {loss}");
+  ASSERT_EQ(table.columns.size(), 2u);
+  EXPECT_EQ(table.columns[1].values, (std::vector<MetricValue>{3.0, 6.0}));
+}
+
+// One endless line, on which every place is a beginning that comes to nothing.
+TEST_F(ForeignLog, LongLine_IsMatchedInTime) {
+  std::string line;
+  while (line.size() < 2000000) line += "step 1 ";
+  EXPECT_FALSE(LinePattern("step {step} {} loss {loss}").match(line).has_value());
+}
+
+TEST_F(ForeignLog, NumbersAtTheirLimits_DontOverflow) {
+  std::string text = "step,loss,dt\n";
+  for (int i = 1; i <= 2000; ++i) text += std::to_string(i) + ",1,8e15\n";
+  text += "8000000000000000,1,8e15\n";
+  const ForeignTable table = read_foreign_log(write("far.csv", text), ForeignFormat::Csv);
+  ForeignMapping mapping = suggest_mapping(table);
+  mapping.tokens_per_step = 65536;
+  HistoryStore store(folder_.path() / "home");
+  const RunSummary run = store.summary(import_foreign_log(store, table, mapping, {"", "far.csv", "", {}}));
+  EXPECT_EQ(run.tokens, 9000000000000000);
+  EXPECT_EQ(run.active_ms, 9000000000000000);
+}
+
 TEST_F(ForeignLog, FilesThatAreNone_SayWhy) {
   EXPECT_THROW(read_foreign_log(folder_.path() / "nothere", ForeignFormat::Csv), Error);
   EXPECT_THROW(read_foreign_log(write("empty.csv", ""), ForeignFormat::Csv), Error);

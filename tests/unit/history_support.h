@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <string>
 
@@ -16,10 +17,15 @@ namespace lathe {
 
 class HistoryTest : public ::testing::Test {
  protected:
-  HistoryTest() : folder_("history-test"), home_(folder_.path() / "home") {}
+  explicit HistoryTest(const std::filesystem::path& parent = {})
+      : folder_("history-test", parent), home_(folder_.path() / "home") {}
 
   const std::filesystem::path& home() const { return home_; }
   std::filesystem::path scratch() const { return folder_.path(); }
+
+  static void write(const std::filesystem::path& file, const std::string& bytes) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+  }
 
   static RunInfo info(std::string name) {
     RunInfo info;

@@ -8,11 +8,13 @@
 #include <set>
 #include <thread>
 
+#include "core/platform/child_process.h"
 #include "core/platform/file_lock.h"
 #include "core/platform/file_system.h"
 #include "core/platform/files.h"
 #include "core/platform/hash.h"
 #include "core/platform/interrupt.h"
+#include "core/platform/json.h"
 #include "core/platform/mapped_file.h"
 #include "core/platform/process.h"
 #include "kernels/api/error.h"
@@ -267,5 +269,65 @@ TEST(Files, Home_FollowsTheSystemsRules) {
   EXPECT_TRUE(fs::exists(executable_folder()));
 }
 #endif
+
+#ifndef _WIN32
+// Runs a shell script as a child; its lines come back in `lines`.
+static ChildEnd run_script(const std::string& script, double seconds, std::vector<std::string>& lines) {
+  return run_child({"/bin/sh", "-c", script}, seconds,
+                   [&](std::string_view line) { lines.emplace_back(line); });
+}
+
+TEST(ChildProcess, Output_ComesLineByLineWithTheExitCode) {
+  std::vector<std::string> lines;
+  const ChildEnd end = run_script("echo one; printf 'two\\r\\nthree'; read none || echo; exit 3", 20, lines);
+  EXPECT_TRUE(end.exited);
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_EQ(lines, (std::vector<std::string>{"one", "two", "three"}));
+}
+
+TEST(ChildProcess, Crash_IsToldFromAnExit) {
+  std::vector<std::string> lines;
+  const ChildEnd end = run_script("echo before; kill -SEGV $$", 20, lines);
+  EXPECT_FALSE(end.exited);
+  EXPECT_NE(end.text.find("11"), std::string::npos) << end.text;
+  EXPECT_EQ(lines, std::vector<std::string>{"before"});
+}
+
+TEST(ChildProcess, Hang_IsEndedInTimeAndKeepsWhatWasSaid) {
+  for (const char* script : {"echo before; sleep 60", "echo before; exec >&-; exec sleep 60"}) {
+    std::vector<std::string> lines;
+    const double begin = monotonic_seconds();
+    const ChildEnd end = run_script(script, 0.5, lines);
+    EXPECT_LT(monotonic_seconds() - begin, 20);
+    EXPECT_FALSE(end.exited);
+    EXPECT_EQ(lines, std::vector<std::string>{"before"});
+  }
+}
+
+TEST(ChildProcess, MissingProgram_IsAnError) {
+  EXPECT_EQ(code_of([] { run_child({"/nowhere/program"}, 1, [](std::string_view) {}); }), ErrorCode::Io);
+}
+#endif
+
+TEST(Json, Nesting_IsBoundedBeforeParsing) {
+  EXPECT_EQ(json_depth(R"({"a[[[": [1, {"b": "\"["}]} [)"), 3);
+  EXPECT_EQ(parse_json(std::string(64, '[') + std::string(64, ']')).size(), 1u);
+  EXPECT_THROW(parse_json(std::string(1000000, '[')), nlohmann::json::exception);
+}
+
+TEST(Json, WholeNumbers_AreExactOrRefused) {
+  EXPECT_EQ(json_integer(nlohmann::json(-5)), -5);
+  EXPECT_EQ(json_integer(nlohmann::json::parse("9223372036854775807")), INT64_MAX);
+  for (const char* wrong : {"9223372036854775808", "1.0", "1e30", "\"1\"", "null", "[]", "true"})
+    EXPECT_THROW(json_integer(nlohmann::json::parse(wrong)), nlohmann::json::exception) << wrong;
+  EXPECT_THROW(json_count(nlohmann::json(-1)), nlohmann::json::exception);
+}
+
+// What an error quotes may be a broken file; it must still print, and be JSON.
+TEST(ErrorText, BytesThatAreNoText_AreReplaced) {
+  const Error error(ErrorCode::Io, "bad \xff\xc3", "name \xed\xa0\x80");
+  EXPECT_EQ(error.what_happened(), "bad \xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_NO_THROW(nlohmann::json({error.what(), error.what_to_do()}).dump());
+}
 
 }  // namespace lathe

@@ -7,9 +7,10 @@
 //     });
 //   }
 //
-// Inputs whose answer (error text without its numbers) is new join the corpus, so that mutations go on from
-// them: a cheap stand-in for coverage. LATHE_FUZZ_SECONDS sets the time (default 2), LATHE_FUZZ_SEED the
-// seed.
+// Inputs whose answer is new join the corpus, so that mutations go on from them: a cheap stand-in for
+// coverage. The answer is the error's text without its numbers, or what the reader returns as text, if it
+// does. LATHE_FUZZ_SECONDS sets the time (default 2), LATHE_FUZZ_SEED the seed, LATHE_FUZZ_FOLDER where files
+// go.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,12 +23,13 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <random>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "core/platform/process.h"
 #include "kernels/api/error.h"
 
 namespace lathe::testing {
@@ -45,6 +47,7 @@ inline uint64_t fuzz_seed() {
 // Where fuzzed files go: memory where the system has a folder in it, since a disk makes every input slow
 // (ext4 flushes a file that is overwritten).
 inline std::filesystem::path fuzz_folder() {
+  if (const char* folder = std::getenv("LATHE_FUZZ_FOLDER")) return folder;
   std::error_code error;
   const std::filesystem::path memory = "/dev/shm";
   return std::filesystem::is_directory(memory, error) ? memory : std::filesystem::temp_directory_path();
@@ -130,28 +133,39 @@ struct FuzzOptions {
   double slow_seconds = 10;  // one input may take this long, sanitizers and a busy machine included
 };
 
-inline void fuzz(const std::string& name, std::vector<std::string> seeds,
-                 const std::function<void(const std::string&)>& reader, const FuzzOptions& options = {}) {
+// `reader` takes the input and returns nothing, or a text that tells one accepted input from another.
+template <class Reader>
+void fuzz(const std::string& name, std::vector<std::string> seeds, const Reader& reader,
+          const FuzzOptions& options = {}) {
   using Clock = std::chrono::steady_clock;
   const uint64_t seed = fuzz_seed();
   const auto end = Clock::now() + std::chrono::duration<double>(fuzz_seconds());
   Mutator mutator(seed, options.words);
   std::set<std::string> answers;
   // Written before each call: what is there after a crash did it.
-  const auto current = fuzz_folder() / fmt::format("lathe-fuzz-{}-{}.bin", name, seed);
+  const auto current = fuzz_folder() / fmt::format("lathe-fuzz-{}-{}-{}.bin", name, seed, process_id());
   // The seeds themselves come first.
   const std::vector<std::string> valid = seeds;
+  // Half of the inputs come from what is valid: what was refused once is mostly refused again.
+  const auto pick = [&] {
+    const std::vector<std::string>& from = mutator.below(2) == 0 ? valid : seeds;
+    return from[mutator.below(from.size())];
+  };
   int64_t calls = 0, refused = 0;
   for (; Clock::now() < end || calls < static_cast<int64_t>(valid.size()); ++calls) {
-    const std::string input = calls < static_cast<int64_t>(valid.size())
-                                  ? valid[static_cast<size_t>(calls)]
-                                  : mutator.mutate(seeds[mutator.below(seeds.size())],
-                                                   seeds[mutator.below(seeds.size())], options.most_bytes);
+    const std::string input =
+        calls < static_cast<int64_t>(valid.size())
+            ? valid[static_cast<size_t>(calls)]
+            : mutator.mutate(pick(), seeds[mutator.below(seeds.size())], options.most_bytes);
     std::ofstream(current, std::ios::binary | std::ios::trunc) << input;
     const auto began = Clock::now();
     std::string answer = "accepted";
     try {
-      reader(input);
+      if constexpr (std::is_void_v<std::invoke_result_t<Reader, const std::string&>>) {
+        reader(input);
+      } else {
+        answer = reader(input);
+      }
     } catch (const Error& error) {
       ++refused;
       answer = error.what_happened();
@@ -166,7 +180,7 @@ inline void fuzz(const std::string& name, std::vector<std::string> seeds,
     if (answers.insert(answer).second && answers.size() < 512) seeds.push_back(input);
   }
   std::filesystem::remove(current);
-  fmt::print("fuzz {}: {} inputs, {} refused with {} different answers, seed {}\n", name, calls, refused,
+  fmt::print("fuzz {}: {} inputs tried, {} refused, {} distinct answers, seed {}\n", name, calls, refused,
              answers.size(), seed);
   EXPECT_GT(calls, static_cast<int64_t>(valid.size())) << name << ": nothing was mutated";
 }

@@ -1,24 +1,23 @@
 // Damaged histories under the fuzzer: an Error or some numbers, never a crash, a hang, or a sanitizer's
-// report. As part of the unit tests it runs for seconds, as soak for ten minutes each.
+// report.
 #include <sstream>
 
 #include "core/history/export.h"
-#include "tests/support/fuzz.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/unit/history_support.h"
 
 namespace lathe {
 namespace {
 
-using testing::FuzzOptions;
-
-// Everything a window or an export would read.
-void read_everything(const std::filesystem::path& folder) {
+// Everything a window or an export would read. Returns how many rows that was.
+std::string read_everything(const std::filesystem::path& folder) {
   const RunReader reader(folder);
+  int64_t rows = 0;
   reader.generation();
   reader.data_version();
   for (const MetricTable table :
        {MetricTable::Updates, MetricTable::Evaluations, MetricTable::Groups, MetricTable::Telemetry}) {
-    reader.row_count(table);
+    rows += reader.row_count(table);
     reader.parts(table);
     reader.resolution_for(table, 10);
   }
@@ -29,10 +28,13 @@ void read_everything(const std::filesystem::path& folder) {
     std::ostringstream out;
     export_csv(reader, table, out);
   }
+  return std::to_string(rows) + " rows";
 }
 
 class HistoryFuzz : public HistoryTest {
  protected:
+  HistoryFuzz() : HistoryTest(testing::fuzz_folder()) {}
+
   // A small run of two sessions with a row of every kind.
   std::string make_run(HistoryStore& store) {
     auto writer = store.create_run(info("fuzz"));
@@ -53,10 +55,6 @@ class HistoryFuzz : public HistoryTest {
     writer->finish(RunStatus::Stopped, "");
     return writer->id();
   }
-
-  static void write(const std::filesystem::path& file, const std::string& bytes) {
-    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
-  }
 };
 
 TEST_F(HistoryFuzz, RunFile_Mutated_IsReadOrRefused) {
@@ -69,7 +67,7 @@ TEST_F(HistoryFuzz, RunFile_Mutated_IsReadOrRefused) {
                   for (const char* name : {"run.db-wal", "run.db-shm", "run.db-journal"})
                     std::filesystem::remove(folder / name);
                   write(folder / "run.db", input);
-                  read_everything(folder);
+                  return read_everything(folder);
                 },
                 {.words = {"nan", "updates", "visible"}, .most_bytes = size_t{1} << 20});
 }
@@ -90,7 +88,7 @@ TEST_F(HistoryFuzz, WriteAheadLog_Mutated_IsReadOrRefused) {
                   std::filesystem::remove(folder / "run.db-shm");
                   write(folder / "run.db", file);
                   write(folder / "run.db-wal", input);
-                  read_everything(folder);
+                  return read_everything(folder);
                 },
                 {.most_bytes = size_t{1} << 20});
 }
