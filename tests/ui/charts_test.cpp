@@ -18,6 +18,7 @@
 #include "ui/charts/chart_table.h"
 #include "ui/charts/run_colors.h"
 #include "ui/charts/series_data.h"
+#include "ui/text.h"
 
 namespace lathe::ui {
 namespace {
@@ -340,6 +341,24 @@ TEST_F(Export, Png_HasTheScaledSizeAndInk) {
       for (int x = 0; x < image.width(); ++x) blue += qBlue(image.pixel(x, y)) > qRed(image.pixel(x, y)) + 40;
     }
     EXPECT_GT(blue, 40 * scale);  // most of it lies behind the second curve
+  }
+}
+
+TEST_F(Export, Png_AtAnyScale_ShowsTheWholeChart) {
+  const auto means = [&](double scale) {
+    const auto file = folder.path() / "chart.png";
+    export_picture({&chart, &chart}, {PictureFormat::Png, {400, 200}, scale}, file);
+    const QImage picture = QImage(to_qt(file)).convertToFormat(QImage::Format_RGB32);
+    return picture.scaled(8, 8, Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
+  };
+  const QImage plain = means(1);
+  for (const double scale : {2.0, 3.0, 4.0}) {
+    const QImage scaled = means(scale);
+    for (int y = 0; y < 8; ++y) {
+      for (int x = 0; x < 8; ++x)
+        EXPECT_NEAR(qGray(scaled.pixel(x, y)), qGray(plain.pixel(x, y)), 25)
+            << scale << ": " << x << ' ' << y;
+    }
   }
 }
 

@@ -16,6 +16,8 @@ namespace {
 
 constexpr int kFrameMs = 16;
 constexpr int kMovementMs = 80;
+// Where painting is slow, so are the steps of a movement: as many charts are painted between two of them.
+constexpr int kChartsAtOnce = 6;
 constexpr int kRestMs = 150;
 
 }  // namespace
@@ -318,7 +320,8 @@ void Chart::set_x_range(double low, double high) {
   if (!(low < high)) return;
   if (impl_->plot->xAxis->range() == QCPRange(low, high)) return;
   impl_->plot->xAxis->setRange(low, high);
-  if (impl_->since_range.isValid() && impl_->since_range.elapsed() < kMovementMs) {
+  if (impl_->since_range.isValid() &&
+      impl_->since_range.elapsed() < kMovementMs + kChartsAtOnce * impl_->paint_ms) {
     impl_->hurried = true;
     impl_->rest.start();
   }

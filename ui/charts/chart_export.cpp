@@ -30,7 +30,8 @@ QByteArray png(const std::vector<Chart*>& charts, const PictureOptions& options)
   {
     QPainter painter(&page);
     for (Chart* chart : charts) {
-      const QImage picture = chart->picture(options.size, options.scale);
+      QImage picture = chart->picture(options.size, options.scale);
+      picture.setDevicePixelRatio(options.scale);  // else the page shows its upper left part, enlarged
       if (top == 0) page.fill(picture.pixel(0, 0));
       painter.drawImage(QPoint(0, top), picture);
       top += options.size.height() + kGap;

@@ -79,6 +79,7 @@ class Chart::Impl {
   // has come to rest.
   bool hurried = false;
   QElapsedTimer since_range;
+  qint64 paint_ms = 0;  // the last painting took
   QTimer rest;
   QElapsedTimer described;
 };

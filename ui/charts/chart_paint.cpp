@@ -156,6 +156,8 @@ void Chart::Impl::fit_y() {
 }
 
 void Chart::Impl::paint() {
+  QElapsedTimer time;
+  time.start();
   plot->xAxis->ticker()->setTickCount(std::clamp(plot->axisRect()->width() / 110, 2, 10));
   plot->yAxis->ticker()->setTickCount(std::clamp(plot->axisRect()->height() / 36, 2, 8));
   const bool quick = plot->dragging() || hurried;
@@ -172,6 +174,7 @@ void Chart::Impl::paint() {
   describe();
   paint_crosshair();
   plot->replot(QCustomPlot::rpQueuedRefresh);
+  paint_ms = time.elapsed();
 }
 
 void Chart::Impl::update_title() {
