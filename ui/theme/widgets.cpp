@@ -99,7 +99,12 @@ EmptyState::EmptyState(const Theme& theme, const QString& icon, const QString& t
   layout->addStretch(1);
   layout->addWidget(picture, 0, Qt::AlignHCenter);
   layout->addWidget(title_);
-  layout->addWidget(text_, 0, Qt::AlignHCenter);
+  // Stretches instead of an alignment, with which a layout doesn't ask how high the wrapped text is.
+  auto* middle = new QHBoxLayout;
+  middle->addStretch(1);
+  middle->addWidget(text_, 4);
+  middle->addStretch(1);
+  layout->addLayout(middle);
   layout->addWidget(button_, 0, Qt::AlignHCenter);
   layout->addStretch(2);
   button_->setVisible(!action.isEmpty());
