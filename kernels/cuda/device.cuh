@@ -49,8 +49,9 @@ __device__ inline void store_vec(T* p, const Vec<T, N>& x) {
   *reinterpret_cast<Vec<T, N>*>(p) = x;
 }
 
+// By value: elements read through a reference into memory would be loaded one by one.
 template <class T, int N>
-__device__ inline void widen(const Vec<T, N>& x, float (&out)[N]) {
+__device__ inline void widen(Vec<T, N> x, float (&out)[N]) {
 #pragma unroll
   for (int i = 0; i < N; ++i) out[i] = to_float(x.v[i]);
 }

@@ -8,57 +8,57 @@ namespace lathe::cuda {
 
 namespace {
 
-constexpr int kWarpVectors = 8;  // a lane's share of a row that a warp owns
-constexpr int kWarpThreads = 256;
+constexpr int kMostWarps = 16;  // a block of warps that own rows
 
-template <class T, int N>
-__device__ inline void load_row(const T* x, int columns, Vec<T, N> (&in)[kWarpVectors]) {
-#pragma unroll
-  for (int v = 0; v < kWarpVectors; ++v) {
-    const int column = (v * 32 + static_cast<int>(threadIdx.x & 31)) * N;
-    if (column < columns) in[v] = load_vec<N>(x + column);
-  }
-}
-
-template <class T, int N>
-__global__ void __launch_bounds__(kWarpThreads)
+template <class T, int N, int V>
+__global__ void __launch_bounds__(kMostWarps * 32)
     rms_norm_warp_kernel(const T* x, const float* weight, T* y, float* rstd_out, NormRows rows, float eps) {
   await_predecessor();
-  const int lane = threadIdx.x & 31;
-  const int64_t warps = static_cast<int64_t>(gridDim.x) * (kWarpThreads / 32);
-  int64_t row = static_cast<int64_t>(blockIdx.x) * (kWarpThreads / 32) + (threadIdx.x >> 5);
-  if (row >= rows.count) return;
-  Vec<T, N> in[kWarpVectors], next[kWarpVectors];
-  load_row(x + row * rows.x, rows.columns, in);
-  float w[kWarpVectors][N];
+  extern __shared__ __align__(16) unsigned char shared[];
+  const int warps = static_cast<int>(blockDim.x >> 5), lane = static_cast<int>(threadIdx.x & 31);
+  const RowRing<T, N, V, 1> ring(shared);
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * warps;
+  const auto fetch = [&](int stage, int64_t row) {
+    if (row < rows.count) {
 #pragma unroll
-  for (int v = 0; v < kWarpVectors; ++v) {
+      for (int v = 0; v < V; ++v) {
+        const int column = (v * 32 + lane) * N;
+        if (column < rows.columns) copy_ahead(ring.at(stage, 0, v), x + row * rows.x + column);
+      }
+    }
+    copies_commit();
+  };
+  int64_t row = static_cast<int64_t>(blockIdx.x) * warps + (threadIdx.x >> 5);
+  fetch(0, row);
+  float w[V][N];
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
     const int column = (v * 32 + lane) * N;
     if (column < rows.columns) load_wide<N>(weight + column, w[v]);
   }
-  for (; row < rows.count; row += warps) {
-    if (row + warps < rows.count) load_row(x + (row + warps) * rows.x, rows.columns, next);
+  int stage = 0;
+  for (; row < rows.count; row += stride, stage ^= 1) {
+    fetch(stage ^ 1, row + stride);
+    copies_wait<1>();
     float squares = 0;
 #pragma unroll
-    for (int v = 0; v < kWarpVectors; ++v) {
+    for (int v = 0; v < V; ++v) {
       if ((v * 32 + lane) * N >= rows.columns) continue;
       float wide[N];
-      widen(in[v], wide);
+      widen(*ring.at(stage, 0, v), wide);
 #pragma unroll
       for (int i = 0; i < N; ++i) squares += wide[i] * wide[i];
     }
     const float rstd = 1.0f / sqrtf(warp_sum(squares) / static_cast<float>(rows.columns) + eps);
 #pragma unroll
-    for (int v = 0; v < kWarpVectors; ++v) {
+    for (int v = 0; v < V; ++v) {
       const int column = (v * 32 + lane) * N;
       if (column >= rows.columns) continue;
       float wide[N];
-      widen(in[v], wide);
+      widen(*ring.at(stage, 0, v), wide);
       store_vec(y + row * rows.y + column, normalised<T>(wide, rstd, w[v]));
     }
     if (rstd_out != nullptr && lane == 0) rstd_out[row] = rstd;
-#pragma unroll
-    for (int v = 0; v < kWarpVectors; ++v) in[v] = next[v];
   }
 }
 
@@ -97,6 +97,38 @@ __global__ void __launch_bounds__(most_row_threads(V))
   if (rstd_out != nullptr && threadIdx.x == 0) rstd_out[row] = rstd;
 }
 
+// A launch of any of the kernels above.
+template <class T, class Kernel>
+Launch bind_kernel(const Binding& b, const NormRows& rows, Kernel* kernel, int64_t blocks, int threads,
+                   int shared) {
+  using S = slot::RmsNorm;
+  const T* x = b.data<T>(S::X);
+  const float* weight = b.data<float>(S::Weight);
+  T* y = b.data<T>(S::Y);
+  float* rstd = b.data<float>(S::Rstd);
+  const float eps = static_cast<float>(b.attributes().eps);
+  const unsigned grid = grid_size(b, blocks);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+        "reserving shared memory for the norm");
+  return [=](cudaStream_t stream) {
+    launch_kernel("rms norm", kernel, grid, threads, static_cast<size_t>(shared), stream, x, weight, y, rstd,
+                  rows, eps);
+  };
+}
+
+// Rows of up to kRingMostVectors vectors a lane: the smallest kernel that holds them.
+template <class T, int N, int V = 1>
+Launch bind_warp(const Binding& b, const NormRows& rows) {
+  if constexpr (V < kRingMostVectors) {
+    if (rows.columns > V * 32 * N) return bind_warp<T, N, V + 1>(b, rows);
+  }
+  constexpr int kBytes = RowRing<T, N, V, 1>::kWarpBytes;
+  const int warps = ring_warps(kMostWarps, kBytes);
+  const int64_t blocks =
+      std::min<int64_t>(ceil_div(rows.count, static_cast<int64_t>(warps)), b.multiprocessors());
+  return bind_kernel<T>(b, rows, rms_norm_warp_kernel<T, N, V>, blocks, warps * 32, warps * kBytes);
+}
+
 template <class T, int N>
 Launch bind_n(const Binding& b) {
   using S = slot::RmsNorm;
@@ -106,29 +138,17 @@ Launch bind_n(const Binding& b) {
                       b.row_stride(S::Y),
                       0,
                       0};
-  const T* x = b.data<T>(S::X);
-  const float* weight = b.data<float>(S::Weight);
-  T* y = b.data<T>(S::Y);
-  float* rstd = b.data<float>(S::Rstd);
-  const float eps = static_cast<float>(b.attributes().eps);
-  const auto launch = [&](auto kernel, unsigned grid, int threads) -> Launch {
-    return [=](cudaStream_t stream) {
-      launch_kernel("rms norm", kernel, grid, threads, 0, stream, x, weight, y, rstd, rows, eps);
-    };
-  };
-  if (rows.columns <= 32 * N * kWarpVectors) {
-    const int64_t blocks = std::min<int64_t>(ceil_div(rows.count, kWarpThreads / 32), b.multiprocessors());
-    return launch(rms_norm_warp_kernel<T, N>, grid_size(b, blocks), kWarpThreads);
+  if constexpr (N > 1) {
+    if (rows.columns <= kRingMostVectors * 32 * N) return bind_warp<T, N>(b, rows);
   }
   const RowLayout layout = row_layout(b, rows.columns, N);
-  const unsigned grid = grid_size(b, rows.count);
   switch (layout.vectors) {
     case 1:
-      return launch(rms_norm_block_kernel<T, N, 1>, grid, layout.threads);
+      return bind_kernel<T>(b, rows, rms_norm_block_kernel<T, N, 1>, rows.count, layout.threads, 0);
     case 2:
-      return launch(rms_norm_block_kernel<T, N, 2>, grid, layout.threads);
+      return bind_kernel<T>(b, rows, rms_norm_block_kernel<T, N, 2>, rows.count, layout.threads, 0);
     default:
-      return launch(rms_norm_block_kernel<T, N, 4>, grid, layout.threads);
+      return bind_kernel<T>(b, rows, rms_norm_block_kernel<T, N, 4>, rows.count, layout.threads, 0);
   }
 }
 

@@ -15,24 +15,6 @@ namespace {
 
 constexpr int kStages = 2;
 
-// Copies a vector into shared memory without waiting, where it has 16 bytes (or 4); else at once.
-template <class T, int N>
-__device__ inline void copy_ahead(Vec<T, N>* to, const T* from) {
-  if constexpr (sizeof(Vec<T, N>) == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                     static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-                 "l"(from)
-                 : "memory");
-  } else if constexpr (sizeof(Vec<T, N>) == 4) {
-    asm volatile(
-        "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-        "l"(from)
-        : "memory");
-  } else {
-    *to = load_vec<N>(from);
-  }
-}
-
 // partial: [gridDim.x, columns], this block's share of dw.
 template <class T, int N, int V, int ROWS>
 __global__ void __launch_bounds__(most_row_threads(V), V == 1 ? 2 : 1)
@@ -67,7 +49,7 @@ __global__ void __launch_bounds__(most_row_threads(V), V == 1 ? 2 : 1)
         if (accumulate) copy_ahead(vector_at(stage, 2, r, v), residual + row * rows.residual + column);
       }
     }
-    asm volatile("cp.async.commit_group;" ::);
+    copies_commit();
   };
 
   float w[V][N];
@@ -83,7 +65,7 @@ __global__ void __launch_bounds__(most_row_threads(V), V == 1 ? 2 : 1)
   fetch(0, first);
   for (; first < rows.count; first += stride, turn ^= 1) {
     fetch(turn ^ 1, first + stride);
-    asm volatile("cp.async.wait_group 1;" ::: "memory");
+    copies_wait<1>();
     float projection[ROWS], scale[ROWS];
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
@@ -193,14 +175,15 @@ Launch bind_v(const Binding& b, const NormRows& rows, int threads) {
   return bind_kernel<T>(b, rows, rms_norm_backward_kernel<T, N, V, ROWS>, threads, shared, ROWS);
 }
 
-// Rows of up to kNormMostVectors vectors a lane: the smallest kernel that holds them.
+// Rows of up to kRingMostVectors vectors a lane: the smallest kernel that holds them.
 template <class T, int N, int V = 1>
 Launch bind_warp(const Binding& b, const NormRows& rows) {
-  if constexpr (V < kNormMostVectors) {
+  if constexpr (V < kRingMostVectors) {
     if (rows.columns > V * 32 * N) return bind_warp<T, N, V + 1>(b, rows);
   }
-  return bind_kernel<T>(b, rows, rms_norm_backward_warp_kernel<T, N, V>, kNormWarps * 32, rows.columns * 4,
-                        kNormWarps);
+  constexpr int kBytes = RowRing<T, N, V, 3>::kWarpBytes;
+  const int warps = ring_warps(kNormBackwardWarps, kBytes);
+  return bind_kernel<T>(b, rows, rms_norm_backward_warp_kernel<T, N, V>, warps * 32, warps * kBytes, warps);
 }
 
 template <class T, int N>
@@ -210,7 +193,7 @@ Launch bind_n(const Binding& b) {
                       b.row_stride(S::X),  b.has(S::Y) ? b.row_stride(S::Y) : 0,
                       b.row_stride(S::Dy), b.row_stride(S::DResidual)};
   if constexpr (N > 1) {
-    if (rows.columns <= kNormMostVectors * 32 * N) return bind_warp<T, N>(b, rows);
+    if (rows.columns <= kRingMostVectors * 32 * N) return bind_warp<T, N>(b, rows);
   }
   const RowLayout layout = row_layout(b, rows.columns, N);
   switch (layout.vectors) {

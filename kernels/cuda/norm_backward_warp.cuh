@@ -1,105 +1,104 @@
-// RMSNorm backward for rows that one warp holds in registers: x, dy and the residual's gradient of a row are
-// all in flight at once, the projection is a sum over one warp, and no thread waits for another until the
-// rows are done.
+// RMSNorm backward for rows that one warp works on alone (RowRing): the projection is a sum over one warp,
+// and the lane's share of dw stays in registers until the rows are done.
 #pragma once
 
 #include "kernels/cuda/norm_rows.cuh"
 
 namespace lathe::cuda {
 
-inline constexpr int kNormWarps = 4;  // a block; two blocks a multiprocessor leave 255 registers a thread
-inline constexpr int kNormMostVectors = 8;  // a lane, of 16 bytes: 2048 columns in BF16
+inline constexpr int kNormBackwardWarps = 8;  // a block, at most
 
-// Hides from the compiler that the value is the one it was.
-template <class T, int N>
-__device__ inline void forget(Vec<T, N>& value) {
-  static_assert(sizeof(value) == 16);
-  uint32_t* const words = reinterpret_cast<uint32_t*>(&value);
-  asm volatile("" : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3]));
-}
-
-// partial: [gridDim.x, columns], this block's share of dw. V vectors a lane; lane l owns columns (v·32 + l)·N
-// on.
+// partial: [gridDim.x, columns], this block's share of dw. V vectors a lane.
 template <class T, int N, int V>
-__global__ void __launch_bounds__(kNormWarps * 32, 2)
+__global__ void __launch_bounds__(kNormBackwardWarps * 32, 1)
     rms_norm_backward_warp_kernel(const T* x, const float* weight, const float* rstd, const T* dy,
                                   T* residual, bool accumulate, T* y, float* partial, NormRows rows) {
   await_predecessor();
-  extern __shared__ __align__(16) float shared[];  // the weights, later the block's dw
-  for (int c = threadIdx.x; c < rows.columns; c += blockDim.x) shared[c] = weight[c];
-  __syncthreads();
-  const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-  const int64_t stride = static_cast<int64_t>(gridDim.x) * kNormWarps;
-  const float inverse_columns = 1.0f / static_cast<float>(rows.columns);
-  float dw[V][N] = {};
-  for (int64_t row = static_cast<int64_t>(blockIdx.x) * kNormWarps + warp; row < rows.count; row += stride) {
-    Vec<T, N> xs[V], gs[V], before[V];
-    const float scale = rstd[row];
+  extern __shared__ __align__(16) unsigned char shared[];
+  const int warps = static_cast<int>(blockDim.x >> 5), warp = static_cast<int>(threadIdx.x >> 5);
+  const int lane = static_cast<int>(threadIdx.x & 31);
+  const RowRing<T, N, V, 3> ring(shared);
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * warps;
+  const auto fetch = [&](int stage, int64_t row) {
+    if (row < rows.count) {
 #pragma unroll
-    for (int v = 0; v < V; ++v) {
-      const int column = (v * 32 + lane) * N;
-      if (column >= rows.columns) continue;
-      xs[v] = load_vec<N>(x + row * rows.x + column);
-      gs[v] = load_vec<N>(dy + row * rows.dy + column);
-      if (accumulate) before[v] = load_vec<N>(residual + row * rows.residual + column);
+      for (int v = 0; v < V; ++v) {
+        const int column = (v * 32 + lane) * N;
+        if (column >= rows.columns) continue;
+        copy_ahead(ring.at(stage, 0, v), x + row * rows.x + column);
+        copy_ahead(ring.at(stage, 1, v), dy + row * rows.dy + column);
+        if (accumulate) copy_ahead(ring.at(stage, 2, v), residual + row * rows.residual + column);
+      }
     }
+    copies_commit();
+  };
+
+  int64_t row = static_cast<int64_t>(blockIdx.x) * warps + warp;
+  fetch(0, row);
+  float w[V][N], dw[V][N] = {};
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    const int column = (v * 32 + lane) * N;
+    if (column < rows.columns) load_wide<N>(weight + column, w[v]);
+  }
+  const float inverse_columns = 1.0f / static_cast<float>(rows.columns);
+  float next_scale = row < rows.count ? rstd[row] : 0.0f;
+  int stage = 0;
+  for (; row < rows.count; row += stride, stage ^= 1) {
+    fetch(stage ^ 1, row + stride);
+    const float scale = next_scale;
+    if (row + stride < rows.count) next_scale = rstd[row + stride];
+    copies_wait<1>();
     float projection = 0;
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      const int column = (v * 32 + lane) * N;
-      if (column >= rows.columns) continue;
-      float a[N], g[N];
-      widen(xs[v], a);
-      widen(gs[v], g);
+      if ((v * 32 + lane) * N >= rows.columns) continue;
+      float xs[N], g[N];
+      widen(*ring.at(stage, 0, v), xs);
+      widen(*ring.at(stage, 1, v), g);
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        const float x_hat = a[i] * scale;
-        projection += shared[column + i] * g[i] * x_hat;
-        dw[v][i] += g[i] * x_hat;
+        const float share = g[i] * (xs[i] * scale);
+        projection += w[v][i] * share;
+        dw[v][i] += share;
       }
     }
     const float mean = warp_sum(projection) * inverse_columns;
-    // Otherwise the compiler keeps every product of the first pass for the second, and spills.
+    // Otherwise the compiler keeps what it read for the second pass, and spills.
     asm volatile("" ::: "memory");
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       const int column = (v * 32 + lane) * N;
       if (column >= rows.columns) continue;
-      forget(xs[v]);
-      forget(gs[v]);
-      float a[N], g[N], w[N], dx[N];
-      widen(xs[v], a);
-      widen(gs[v], g);
+      float xs[N], g[N], dx[N];
+      widen(*ring.at(stage, 0, v), xs);
+      widen(*ring.at(stage, 1, v), g);
 #pragma unroll
-      for (int i = 0; i < N; ++i) {
-        w[i] = shared[column + i];
-        dx[i] = scale * (w[i] * g[i] - a[i] * scale * mean);
-      }
+      for (int i = 0; i < N; ++i) dx[i] = scale * (w[v][i] * g[i] - xs[i] * scale * mean);
       if (accumulate) {
-        float b[N];
-        widen(before[v], b);
+        float before[N];
+        widen(*ring.at(stage, 2, v), before);
 #pragma unroll
-        for (int i = 0; i < N; ++i) dx[i] += b[i];
+        for (int i = 0; i < N; ++i) dx[i] += before[i];
       }
       store_vec(residual + row * rows.residual + column, narrow<T>(dx));
-      if (y != nullptr) store_vec(y + row * rows.y + column, normalised<T>(a, scale, w));
+      if (y != nullptr) store_vec(y + row * rows.y + column, normalised<T>(xs, scale, w[v]));
     }
   }
-  // The warps' shares, added in their order.
-  for (int turn = 0; turn < kNormWarps; ++turn) {
-    __syncthreads();
-    if (warp != turn) continue;
-#pragma unroll
-    for (int v = 0; v < V; ++v) {
-      const int column = (v * 32 + lane) * N;
-      if (column >= rows.columns) continue;
-#pragma unroll
-      for (int i = 0; i < N; ++i) shared[column + i] = (turn == 0 ? 0.0f : shared[column + i]) + dw[v][i];
-    }
-  }
+
+  // The warps' shares take the rings' place and are added in their order.
+  copies_wait<0>();
   __syncthreads();
-  for (int c = threadIdx.x; c < rows.columns; c += blockDim.x) {
-    partial[static_cast<int64_t>(blockIdx.x) * rows.columns + c] = shared[c];
+  static_assert(RowRing<T, N, V, 3>::kWarpBytes >= V * 32 * N * 4);
+  float* const shares = reinterpret_cast<float*>(shared);
+#pragma unroll
+  for (int v = 0; v < V; ++v) store_vec(shares + ((warp * V + v) * 32 + lane) * N, narrow<float>(dw[v]));
+  __syncthreads();
+  for (int column = static_cast<int>(threadIdx.x); column < rows.columns;
+       column += static_cast<int>(blockDim.x)) {
+    float sum = 0;
+    for (int other = 0; other < warps; ++other) sum += shares[other * V * 32 * N + column];
+    partial[static_cast<int64_t>(blockIdx.x) * rows.columns + column] = sum;
   }
 }
 
