@@ -2,9 +2,8 @@
 //
 //   lse = log Σ exp(z),  loss = lse − z[target],  dz = (softmax · (1 + 2·z_loss·lse) − onehot) · inv_valid
 //
-// Rows that fit into a block's registers are read once. Longer ones are read again for the gradient, from L2,
-// where they still lie. Columns from valid_vocab on are padding: they take no part and get gradient 0; a
-// negative target makes loss and gradient 0.
+// A row is read once where shared memory holds it, else twice. Columns from valid_vocab
+// on are padding: they take no part and get gradient 0; a negative target makes loss and gradient 0.
 #include <algorithm>
 
 #include "kernels/cuda/device.cuh"
@@ -14,7 +13,6 @@ namespace lathe::cuda {
 namespace {
 
 constexpr int kThreads = 1024;
-constexpr int kHeld = 4;  // vectors a thread holds: 32768 columns in BF16, 16384 in FP32
 
 struct Call {
   int64_t row_stride;
@@ -67,7 +65,7 @@ __device__ inline Softmax block_merge(Softmax x, Softmax* scratch) {
 
 // Logits of one vector, padding at minus infinity.
 template <class T, int N>
-__device__ inline void load_logits(const Vec<T, N>& in, int column, int valid, float (&x)[N]) {
+__device__ inline void load_logits(Vec<T, N> in, int column, int valid, float (&x)[N]) {
   widen(in, x);
   if (column + N <= valid) return;
 #pragma unroll
@@ -76,7 +74,7 @@ __device__ inline void load_logits(const Vec<T, N>& in, int column, int valid, f
 }
 
 template <class T, int N>
-__device__ inline void add_vector(const Vec<T, N>& in, int column, int valid, Softmax& total) {
+__device__ inline void add_vector(Vec<T, N> in, int column, int valid, Softmax& total) {
   float x[N];
   load_logits(in, column, valid, x);
   float max = x[0];
@@ -92,51 +90,53 @@ __device__ inline void add_vector(const Vec<T, N>& in, int column, int valid, So
   for (int i = 0; i < N; ++i) total.sum += exp_shifted<T>(x[i], shift);
 }
 
+// What the gradient needs beside the logits.
+struct Outcome {
+  float lse, shift, softmax_scale, inv_valid;  // shift: lse in exp_shifted's unit
+};
+template <class T>
+__device__ inline Outcome outcome_of(Softmax total, const float* scalars, float z_loss) {
+  const float lse = total.max + logf(total.sum);
+  const float inv_valid = scalars[static_cast<int>(StepScalar::InvValidTokens)];
+  return {lse, lse * kUnit<T>, inv_valid * (1.0f + 2.0f * z_loss * lse), inv_valid};
+}
+
 template <class T, int N>
-__device__ inline Vec<T, N> gradient_vector(const Vec<T, N>& in, int column, int valid, int target,
-                                            float shift, float softmax_scale, float inv_valid) {
+__device__ inline Vec<T, N> gradient_vector(Vec<T, N> in, int column, int valid, int target,
+                                            const Outcome& o) {
   float x[N];
   load_logits(in, column, valid, x);
 #pragma unroll
-  for (int i = 0; i < N; ++i) x[i] = exp_shifted<T>(x[i], shift) * softmax_scale;
+  for (int i = 0; i < N; ++i) x[i] = exp_shifted<T>(x[i], o.shift) * o.softmax_scale;
   if (static_cast<unsigned>(target - column) < static_cast<unsigned>(N)) {
 #pragma unroll
     for (int i = 0; i < N; ++i)
-      if (column + i == target) x[i] -= inv_valid;
+      if (column + i == target) x[i] -= o.inv_valid;
   }
   return narrow<T>(x);
 }
 
 template <class T, int N>
-__device__ inline void clear_row(T* z, int vectors, int threads) {
+__device__ inline void clear_vectors(T* z, int vectors) {
   const float zeros[N] = {};
-  for (int i = threadIdx.x; i < vectors; i += threads)
+  for (int i = static_cast<int>(threadIdx.x); i < vectors; i += static_cast<int>(blockDim.x))
     store_vec(z + static_cast<int64_t>(i) * N, narrow<T>(zeros));
 }
 
-// What the row's loss needs beside the softmax; the target's logit is read before the row is overwritten.
-struct Outcome {
-  float shift, softmax_scale, inv_valid;  // shift: lse in exp_shifted's unit
-};
-template <class T>
-__device__ inline Outcome finish_row(Softmax total, float target_logit, const float* scalars, float* losses,
-                                     float* z_losses, int64_t row, float z_loss) {
-  const float lse = total.max + logf(total.sum);
-  if (threadIdx.x == 0) {
-    losses[row] = lse - target_logit;
-    if (z_losses != nullptr) z_losses[row] = z_loss * lse * lse;
-  }
-  const float inv_valid = scalars[static_cast<int>(StepScalar::InvValidTokens)];
-  return {lse * kUnit<T>, inv_valid * (1.0f + 2.0f * z_loss * lse), inv_valid};
+// The target's logit is read before the row is overwritten.
+__device__ inline void write_losses(const Outcome& o, float target_logit, float* losses, float* z_losses,
+                                    int64_t row, float z_loss) {
+  losses[row] = o.lse - target_logit;
+  if (z_losses != nullptr) z_losses[row] = z_loss * o.lse * o.lse;
 }
 __device__ inline void uncounted_row(float* losses, float* z_losses, int64_t row) {
-  if (threadIdx.x != 0) return;
   losses[row] = 0.0f;
   if (z_losses != nullptr) z_losses[row] = 0.0f;
 }
 
-// One block a row.
-template <class T, int N, bool HELD>
+// One block a row, which it reads twice: for rows that no shared memory holds, and those that are not
+// aligned.
+template <class T, int N>
 __global__ void __launch_bounds__(kThreads)
     classifier_kernel(T* logits, const int* targets, const float* scalars, float* losses, float* z_losses,
                       Call c) {
@@ -144,56 +144,35 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ Softmax scratch[32];
   const int64_t row = blockIdx.x;
   T* z = logits + row * c.row_stride;
-  const int target = targets[row];
-  const int vectors = c.columns / N;
+  const int target = targets[row], vectors = c.columns / N;
+  const bool writes = threadIdx.x == 0;
   if (target < 0) {
-    uncounted_row(losses, z_losses, row);
-    if (c.backward) clear_row<T, N>(z, vectors, kThreads);
+    if (writes) uncounted_row(losses, z_losses, row);
+    if (c.backward) clear_vectors<T, N>(z, vectors);
     return;
   }
-  Vec<T, N> held[HELD ? kHeld : 1];
   Softmax total{-INFINITY, 0.0f};
-  if constexpr (HELD) {
-#pragma unroll
-    for (int h = 0; h < kHeld; ++h) {
-      const int i = h * kThreads + threadIdx.x;
-      if (i < vectors) held[h] = load_vec<N>(z + static_cast<int64_t>(i) * N);
-    }
-#pragma unroll
-    for (int h = 0; h < kHeld; ++h) {
-      const int i = h * kThreads + threadIdx.x;
-      if (i < vectors) add_vector(held[h], i * N, c.valid, total);
-    }
-  } else {
 #pragma unroll 4
-    for (int i = threadIdx.x; i < vectors; i += kThreads)
-      add_vector(load_vec<N>(z + static_cast<int64_t>(i) * N), i * N, c.valid, total);
-  }
-  const float target_logit = threadIdx.x == 0 ? to_float(z[target]) : 0.0f;
+  for (int i = threadIdx.x; i < vectors; i += kThreads)
+    add_vector(load_vec<N>(z + static_cast<int64_t>(i) * N), i * N, c.valid, total);
+  const float target_logit = writes ? to_float(z[target]) : 0.0f;
   total = block_merge<T>(total, scratch);
-  const Outcome o = finish_row<T>(total, target_logit, scalars, losses, z_losses, row, c.z_loss);
+  const Outcome o = outcome_of<T>(total, scalars, c.z_loss);
+  if (writes) write_losses(o, target_logit, losses, z_losses, row, c.z_loss);
   if (!c.backward) return;
-  if constexpr (HELD) {
-#pragma unroll
-    for (int h = 0; h < kHeld; ++h) {
-      const int i = h * kThreads + threadIdx.x;
-      if (i < vectors)
-        store_vec(z + static_cast<int64_t>(i) * N,
-                  gradient_vector(held[h], i * N, c.valid, target, o.shift, o.softmax_scale, o.inv_valid));
-    }
-  } else {
+  const int rounds = (vectors + kThreads - 1) / kThreads;
 #pragma unroll 4
-    for (int i = threadIdx.x; i < vectors; i += kThreads) {
-      T* p = z + static_cast<int64_t>(i) * N;
-      store_vec(
-          p, gradient_vector(load_vec<N>(p), i * N, c.valid, target, o.shift, o.softmax_scale, o.inv_valid));
-    }
+  for (int i = (rounds - 1) * kThreads + static_cast<int>(threadIdx.x); i >= 0; i -= kThreads) {
+    if (i >= vectors) continue;
+    T* p = z + static_cast<int64_t>(i) * N;
+    store_vec(p, gradient_vector<T, N>(load_vec<N>(p), i * N, c.valid, target, o));
   }
 }
 
 constexpr int kStagedThreads = 512;
 
-// Every block walks rows; each thread copies and reads only its own vectors of the row in shared memory.
+// Every block walks rows; each thread copies and reads only its own vectors of the row in shared memory: a
+// row is read once, the next one while this one is written.
 template <class T, int N>
 __global__ void __launch_bounds__(kStagedThreads, 3)
     classifier_staged_kernel(T* logits, const int* targets, const float* scalars, float* losses,
@@ -201,9 +180,10 @@ __global__ void __launch_bounds__(kStagedThreads, 3)
   static_assert(sizeof(Vec<T, N>) == 16);
   await_predecessor();
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ Softmax scratch[2][32];
+  __shared__ Softmax scratch[2][32];  // alternates, so that one barrier a row is enough
   Vec<T, N>* const held = reinterpret_cast<Vec<T, N>*>(shared);
-  const int vectors = c.columns / N;
+  const int vectors = c.columns / N, mine = static_cast<int>(threadIdx.x);
+  const bool writes = threadIdx.x == 0;
   const auto fetch = [&](int i, int64_t row) {
     if (row >= rows) return;
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
@@ -212,29 +192,30 @@ __global__ void __launch_bounds__(kStagedThreads, 3)
                  : "memory");
   };
   int turn = 0;
-  for (int i = threadIdx.x; i < vectors; i += kStagedThreads) fetch(i, blockIdx.x);
-  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x, turn ^= 1) {
+  for (int i = mine; i < vectors; i += kStagedThreads) fetch(i, blockIdx.x);
+  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const int64_t next = row + gridDim.x;
     T* z = logits + row * c.row_stride;
     const int target = targets[row];
-    const float target_logit = threadIdx.x == 0 && target >= 0 ? to_float(z[target]) : 0.0f;
     asm volatile("cp.async.wait_all;" ::: "memory");
     if (target < 0) {
-      uncounted_row(losses, z_losses, row);
-      if (c.backward) clear_row<T, N>(z, vectors, kStagedThreads);
-      for (int i = threadIdx.x; i < vectors; i += kStagedThreads) fetch(i, next);
+      if (writes) uncounted_row(losses, z_losses, row);
+      if (c.backward) clear_vectors<T, N>(z, vectors);
+      for (int i = mine; i < vectors; i += kStagedThreads) fetch(i, next);
       continue;
     }
+    const float target_logit = writes ? to_float(z[target]) : 0.0f;
     Softmax total{-INFINITY, 0.0f};
-    for (int i = threadIdx.x; i < vectors; i += kStagedThreads) add_vector(held[i], i * N, c.valid, total);
+    for (int i = mine; i < vectors; i += kStagedThreads) add_vector(held[i], i * N, c.valid, total);
     total = block_merge<T>(total, scratch[turn]);
-    const Outcome o = finish_row<T>(total, target_logit, scalars, losses, z_losses, row, c.z_loss);
-    for (int i = threadIdx.x; i < vectors; i += kStagedThreads) {
+    turn ^= 1;
+    const Outcome o = outcome_of<T>(total, scalars, c.z_loss);
+    if (writes) write_losses(o, target_logit, losses, z_losses, row, c.z_loss);
+    for (int i = mine; i < vectors; i += kStagedThreads) {
       const Vec<T, N> in = held[i];
       fetch(i, next);
       if (c.backward)
-        store_vec(z + static_cast<int64_t>(i) * N,
-                  gradient_vector(in, i * N, c.valid, target, o.shift, o.softmax_scale, o.inv_valid));
+        store_vec(z + static_cast<int64_t>(i) * N, gradient_vector<T, N>(in, i * N, c.valid, target, o));
     }
   }
 }
@@ -270,6 +251,7 @@ Launch bind_n(const Binding& b) {
   const int* targets = b.data<int>(S::Targets);
   const float* scalars = b.data<float>(S::Scalars);
   float *losses = b.data<float>(S::Losses), *z_losses = b.data<float>(S::ZLosses);
+  const int64_t rows = b.rows(S::Logits);
   if constexpr (N > 1) {
     int device = 0, most_shared = 0;
     check(cudaGetDevice(&device), "finding the GPU");
@@ -284,7 +266,6 @@ Launch bind_n(const Binding& b) {
       check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kStagedThreads,
                                                           static_cast<size_t>(row_bytes)),
             "reading the classifier's occupancy");
-      const int64_t rows = b.rows(S::Logits);
       const unsigned resident =
           grid_size(b, std::min<int64_t>(rows, static_cast<int64_t>(each) * b.multiprocessors()));
       return [=](cudaStream_t stream) {
@@ -293,17 +274,10 @@ Launch bind_n(const Binding& b) {
       };
     }
   }
-  const unsigned grid = grid_size(b, b.rows(S::Logits));
-  const bool held = ceil_div(call.columns / N, kThreads) <= kHeld;
+  const unsigned grid = grid_size(b, rows);
   return [=](cudaStream_t stream) {
-    if (held) {
-      launch_kernel("loss sum", classifier_kernel<T, N, true>, grid, kThreads, 0, stream, logits, targets,
-                    scalars, losses, z_losses, call);
-    } else {
-      classifier_kernel<T, N, false>
-          <<<grid, kThreads, 0, stream>>>(logits, targets, scalars, losses, z_losses, call);
-    }
-    check_launch("classifier loss");
+    launch_kernel("classifier loss", classifier_kernel<T, N>, grid, kThreads, 0, stream, logits, targets,
+                  scalars, losses, z_losses, call);
   };
 }
 
