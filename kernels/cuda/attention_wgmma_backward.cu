@@ -6,8 +6,8 @@
 // keeps the tensor cores busy while it does anything else: the next scores are issued before dQ is written
 // out, dP runs under the exponentials, dV under dS.
 //
-// What is handed over, and what orders it there; and back. Warps arrive with one lane after __syncwarp; no
-// phase of an mbarrier ends before all who need the one before have seen that.
+// What is handed over, and what orders it there; and back. No phase of an mbarrier ends before all who need
+// the one before have seen that.
 //
 //   k, v               loader > consumers       kv_full; products_wait, kv_empty
 //   q, lse, first key  loader > consumers       q_full; products_wait, the loads' use, empty
@@ -20,10 +20,6 @@
 //
 // No circle of waits: the first unfinished contribution in AttentionOrder has its turn, its block's earlier
 // ones are done, and nothing else holds up its loads and buffers. A pair's blocks are resident together.
-//
-// racecheck (CUDA 13.0) reports lse, first key, delta, last and only: read by lanes that do not arrive
-// themselves, then overwritten two tiles on. The __syncwarp between orders them, but leaves no instruction in
-// a converged warp that the tool could follow.
 #include "kernels/cuda/attention_tensor_map.h"
 #include "kernels/cuda/attention_wgmma_backward.cuh"
 
@@ -61,7 +57,7 @@ __device__ __forceinline__ void consume_loop(const BackwardParameters& p, Backwa
   const auto at = [](uint64_t& barrier) { return shared_address(&barrier); };
   const auto release = [&](uint64_t& barrier) {
     __syncwarp();
-    if (lane == 0) hw::barrier_arrive(at(barrier));
+    if (lane < kArrivingLanes) hw::barrier_arrive(at(barrier));
   };
   const int64_t batch_row = static_cast<int64_t>(work.batch) * p.context;
   const uint32_t my_k = tiles.k + kConsumer * 64 * hw::kPanelRowBytes;
@@ -310,16 +306,16 @@ __global__ void __launch_bounds__(kThreads, 1)
       hw::barrier_init(shared_address(&barrier), arrivals);
     };
     init(sync.kv_full, 1);
-    init(sync.kv_empty, kConsumerWarps);
+    init(sync.kv_empty, kConsumerArrivals);
     for (int s = 0; s < kStages; ++s) {
       init(sync.q_full[s], 1);
       init(sync.do_full[s], 1);
-      init(sync.empty[s], kConsumerWarps);
+      init(sync.empty[s], kConsumerArrivals);
     }
     for (int b = 0; b < 2; ++b) {
       init(sync.turn_known[b], 1);
       init(sync.turn_ready[b], 1);
-      init(sync.dq_full[b], kConsumerWarps);
+      init(sync.dq_full[b], kConsumerArrivals);
       init(sync.dq_free[b], 1);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");

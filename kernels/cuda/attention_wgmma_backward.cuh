@@ -17,6 +17,14 @@ inline constexpr int kConsumerWarps = 8;
 inline constexpr int kBM = 64;
 inline constexpr int kBN = 128;
 inline constexpr int kStages = 2;
+// A warp arrives at a barrier with one lane, behind __syncwarp. racecheck follows only what a thread itself
+// waits for and arrives at: a build for it (tests/gpu/CMakeLists.txt) lets every lane arrive.
+#ifdef LATHE_EVERY_LANE_ARRIVES
+inline constexpr int kArrivingLanes = 32;
+#else
+inline constexpr int kArrivingLanes = 1;
+#endif
+inline constexpr int kConsumerArrivals = kConsumerWarps * kArrivingLanes;
 
 template <int kHeadDim>
 struct BackwardLayout {
