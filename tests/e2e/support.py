@@ -22,11 +22,13 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77  # CTest's SKIP_RETURN_CODE
 PATIENCE_S = 240  # for one command; the machine may be busy
 
-# A model that makes an update in milliseconds. The vocabulary is that of the datasets below.
+# A model that makes an update in milliseconds. The vocabulary is that of the datasets below. LATHE_TEST_DEVICE=cuda
+# puts it on the GPU.
 SMALL_MODEL = {
     "model.layers": 2, "model.hidden": 48, "model.heads": 2, "model.ffn": 96, "model.vocab": 512, "model.context": 32,
     "batch.micro_batch": 4, "batch.accumulation": 1, "precision.compute": "fp32", "precision.weights": "fp32",
-    "schedule.lr": 3e-3, "schedule.warmup": 5, "run.device": "cpu", "run.threads": 1, "run.eval_every": 0,
+    "schedule.lr": 3e-3, "schedule.warmup": 5, "run.device": os.environ.get("LATHE_TEST_DEVICE", "cpu"),
+    "run.threads": 1, "run.eval_every": 0,
     "run.checkpoint_every": 0, "run.keep_last": 100,
 }
 

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -150,6 +152,37 @@ TEST(GpuExecutable, ArenaLargerThanTheGpu_OutOfMemoryInWords) {
     EXPECT_FALSE(error.what_to_do().empty());
   }
   EXPECT_NO_THROW(trained(small_config()));  // the process goes on
+}
+
+// A token far outside the vocabulary makes the embedding read memory that isn't there: a fault that no
+// context survives. Exits with 0 when every call after it is answered with an Error.
+[[noreturn]] void fail_for_good() {
+  SmallRun run(*gpu().backend, small_config(), {});
+  Executable& executable = run.executable();
+  const TensorId tokens = run.program().ports.tokens;
+  const std::vector<int32_t> wild(static_cast<size_t>(run.program().tensor(tokens).elements()), 0x7fffffff);
+  int answers = 0;
+  const auto answered = [&](auto&& call, const char* text) {
+    try {
+      call();
+      std::fprintf(stderr, "no error: %s\n", text);
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s\n%s\n", error.what_happened().c_str(), error.what_to_do().c_str());
+      answers += error.code() == ErrorCode::Backend && error.what_happened().find(text) != std::string::npos;
+    }
+  };
+  executable.write(tokens, std::as_bytes(std::span(wild)));
+  answered([&] { executable.wait(executable.run(SequenceId::MicroFirst)); }, "illegal memory access");
+  answers += executable.poisoned();
+  answered([&] { executable.run(SequenceId::Update); }, "failed earlier in this run");
+  answered([&] { trained(small_config()); }, "illegal memory access");
+  std::_Exit(answers == 4 ? 0 : 1);
+}
+
+TEST(GpuExecutableDeathTest, StickyFault_MarksTheRunPoisonedAndTheProcessLives) {
+  LATHE_NEEDS_GPU();
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process of its own: this one goes on
+  EXPECT_EXIT(fail_for_good(), ::testing::ExitedWithCode(0), "resumes from the last checkpoint");
 }
 
 TEST(GpuExecutable, Memory_AfterPrepare_ArenaIsThePlansAndOverheadIsPlausible) {

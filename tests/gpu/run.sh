@@ -24,13 +24,28 @@ part() {  # name, seconds at most, command…
   cat "$log"
   table+=("$(printf '%-34s %-7s %4d s' "$name" "$state" $((SECONDS - start)))")
 }
-part "parity and runs" 240 "$bin/lathe_gpu_tests" --gtest_brief=1
+# The tests in three processes: most of the time goes into the reference on the CPU.
+sharded() {
+  local shard pids=() status=0
+  for shard in 0 1 2; do GTEST_TOTAL_SHARDS=3 GTEST_SHARD_INDEX=$shard "$@" & pids+=($!); done
+  for shard in "${pids[@]}"; do wait "$shard" || status=1; done
+  return $status
+}
+export -f sharded
+part "parity and runs" 240 bash -c 'sharded "$@"' sharded "$bin/lathe_gpu_tests" --gtest_brief=1
+part "attention against FP64, times" 60 "$bin/attention_check" check time
+part "125m, killed and resumed" 120 env LATHE="$bin/lathe" python3 tests/gpu/resume_check.py Preset125m
 part "kernels beside a copy" 90 "$bin/lathe_gpu_bench" kernels
-part "977m, micro-batch 1" 60 "$bin/lathe_gpu_bench" step 977m precision.gradients=bf16
-part "977m, everything recomputed" 60 "$bin/lathe_gpu_bench" step 977m precision.gradients=bf16 memory.recompute=block
+part "977m, micro-batch 1" 60 "$bin/lathe" bench --preset 977m --set precision.gradients=bf16 --set memory.loss_chunk_tokens=4096
+part "977m, everything recomputed" 60 "$bin/lathe" bench --preset 977m --set precision.gradients=bf16 --set memory.loss_chunk_tokens=4096 \
+  --set memory.recompute=block
 if command -v compute-sanitizer >/dev/null; then
   part "memcheck on small runs" 120 compute-sanitizer --tool memcheck --error-exitcode 1 "$bin/lathe_gpu_tests" \
     --gtest_brief=1 --gtest_filter='GpuExecutable.TwoRuns*:GpuExecutable.DocumentMask*'
+  # Own kernels whose threads hand values to each other. The attention's: build attention_racecheck, run its `check`.
+  LATHE_PARITY_OPS="rms norm, rms norm backward, qk norm backward, classifier loss, embedding backward, adamw, attention decode" \
+    part "racecheck on own kernels" 120 compute-sanitizer --tool racecheck --kernel-name kernel_substring=lathe \
+    --error-exitcode 1 "$bin/lathe_gpu_tests" --gtest_brief=1 --gtest_filter='*EveryOp*bf16*'
 fi
 echo
 echo "logs: $logs"
