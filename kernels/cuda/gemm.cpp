@@ -69,7 +69,7 @@ struct Described {
   }
 };
 
-constexpr int kCandidates = 32;
+constexpr int kCandidates = 16;
 
 std::vector<cublasLtMatmulAlgo_t> candidates(cublasLtHandle_t handle, const GemmProblem& p,
                                              const Described& described) {
@@ -177,9 +177,9 @@ std::vector<GemmOperands> rotation(const GemmProblem& p, const TimingArena& aren
   return sets;
 }
 
-// Index of the fastest candidate. They take turns in bursts that grow from heat to heat, while those that
-// fall behind drop out: a chip at its power limit, as training keeps it, favours other kernels than a rested
-// one.
+// Index of the fastest candidate. After a cold round that drops the slow ones, the rest take turns in bursts
+// of many milliseconds without a pause: a chip at its power limit favours other kernels than a rested one,
+// and training is the former.
 template <class Run>
 size_t fastest(const std::vector<cublasLtMatmulAlgo_t>& choices, const std::vector<GemmOperands>& sets,
                const TimingArena& arena, cudaStream_t stream, Run&& run) {
@@ -199,29 +199,20 @@ size_t fastest(const std::vector<cublasLtMatmulAlgo_t>& choices, const std::vect
     check(cudaEventElapsedTime(&elapsed, begin.get(), end.get()), "timing a matrix product");
     return runs ? elapsed / static_cast<float>(calls) : kNever;
   };
-  struct Heat {
-    float burst_ms, margin;  // only those within the margin of the best run in the next heat
-    int rounds;
-  };
-  std::vector<size_t> running;
-  for (size_t i = 0; i < choices.size(); ++i) {
-    if (milliseconds(i, 1) != kNever) running.push_back(i);  // and loads the kernel
+  std::vector<float> cold(choices.size());
+  for (size_t i = 0; i < choices.size(); ++i) milliseconds(i, 1);  // loads the kernels
+  for (size_t i = 0; i < choices.size(); ++i) cold[i] = std::min(milliseconds(i, 4), milliseconds(i, 4));
+  const float best_cold = *std::min_element(cold.begin(), cold.end());
+  if (best_cold == kNever) return 0;
+  constexpr int kRounds = 2;
+  constexpr float kBurst = 12, kMargin = 1.1f;
+  const int calls = std::clamp(static_cast<int>(kBurst / best_cold), 4, 500);
+  std::vector<float> hot(choices.size(), kNever);
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < choices.size(); ++i)
+      if (cold[i] <= kMargin * best_cold) hot[i] = std::min(hot[i], milliseconds(i, calls));
   }
-  float best = 0;  // of the heat before
-  for (const Heat& heat : {Heat{0, 1.1f, 2}, Heat{12, 1.02f, 2}, Heat{80, 1, 2}}) {
-    if (running.size() < 2) break;
-    const int calls = std::clamp(static_cast<int>(heat.burst_ms / std::max(best, 1e-3f)), 4, 2000);
-    std::vector<float> times(running.size(), kNever);
-    for (int round = 0; round < heat.rounds; ++round)
-      for (size_t i = 0; i < running.size(); ++i)
-        times[i] = std::min(times[i], milliseconds(running[i], calls));
-    best = *std::min_element(times.begin(), times.end());
-    std::vector<size_t> faster;
-    for (size_t i = 0; i < running.size(); ++i)
-      if (times[i] <= heat.margin * best) faster.push_back(running[i]);
-    running = faster;
-  }
-  return running.empty() ? 0 : running.front();
+  return static_cast<size_t>(std::min_element(hot.begin(), hot.end()) - hot.begin());
 }
 
 }  // namespace
