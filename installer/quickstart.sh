@@ -95,7 +95,8 @@ train() {
     *) exit "$code" ;;
   esac
 }
-train_anew() { train train --preset tiny --data "$dataset" --run.name "$name"; }
+# On the GPU where there is one.
+train_anew() { train train --preset tiny --data "$dataset" --run.name "$name" --run.device auto; }
 
 say "Training"
 run=$("$lathe" runs list --search "$name" --limit 1 --json | json_value id)
