@@ -6,6 +6,7 @@
 #include <QDir>
 #include <QLocale>
 #include <QPainter>
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 
@@ -76,9 +77,14 @@ int main(int argc, char** argv) {
   ui::MainWindow window(context, ui::make_page);
   window.show();
   settle(1500);
+  // The longest run in Run, the newest few over one another in Runs; an empty home has the sample runs by
+  // now.
   const std::vector<RunSummary> runs = context.open_history()->list();
   if (!runs.empty()) {
-    Q_EMIT navigator.open_run(ui::to_qt(runs.front().id));
+    QStringList newest;
+    for (size_t i = 0; i < std::min<size_t>(runs.size(), 4); ++i) newest << ui::to_qt(runs[i].id);
+    Q_EMIT navigator.compare_runs(newest);
+    Q_EMIT navigator.open_run(ui::to_qt(std::ranges::max(runs, {}, &RunSummary::step).id));
     settle(500);
   }
   // The reference model against the card it is made for, as anyone can choose it.
