@@ -75,6 +75,7 @@ class TimedApplication : public QApplication {
     const bool done = QApplication::notify(receiver, event);
     const double spent = cpu_ms() - start;
     --depth_;
+    total_ms_ += spent;
     if (spent >= kLeastMs) handlers_.push_back({spent, std::move(what)});
     return done;
   }
@@ -87,11 +88,14 @@ class TimedApplication : public QApplication {
     return all;
   }
 
+  double total_ms() const { return total_ms_; }  // of all handlers recorded
+
   static constexpr double kLeastMs = 0.1;  // the rest would only flatter the percentiles
 
  private:
   bool recording_ = false;
   int depth_ = 0;
+  double total_ms_ = 0;
   std::vector<Handler> handlers_;
 };
 
@@ -113,14 +117,15 @@ void idle(int ms) {
   wait_until([] { return false; }, ms);
 }
 
-// Prints what the handlers since the last call took. Returns {longest, p99}.
-std::pair<double, double> report_handlers(const char* what) {
+// Prints what the handlers since the last call took, and returns the times, longest first.
+std::vector<double> report_handlers(const char* what) {
   const std::vector<TimedApplication::Handler> all = application().take();
-  if (all.empty()) return {0, 0};
-  const double p99 = all[all.size() / 100].ms;
-  std::printf("%-58s %9.1f ms longest, %.1f ms p99, of %zu handlers; longest: %s\n", what, all.front().ms,
-              p99, all.size(), all.front().what.c_str());
-  return {all.front().ms, p99};
+  if (all.empty()) return {0};
+  std::printf("%-58s %9.1f ms longest of %zu handlers: %s\n", what, all.front().ms, all.size(),
+              all.front().what.c_str());
+  std::vector<double> times;
+  for (const TimedApplication::Handler& one : all) times.push_back(one.ms);
+  return times;
 }
 
 void report(const char* what, double value, double bound, const char* unit) {
@@ -266,14 +271,13 @@ TEST(RunBench, MillionUpdates_Open) {
   const double opened = static_cast<double>(wall.nsecsElapsed()) * 1e-6;
   report("1,000,000 updates: curve of the whole run (wall)", opened, 500, "ms");
   EXPECT_LT(opened, 500);
-  const double start = cpu_ms();
   application().record(true);
   ASSERT_TRUE(wait_until([&] { return page.complete(); }, 60'000));
   application().record(false);
   report("1,000,000 updates: every row there (wall)", static_cast<double>(wall.nsecsElapsed()) * 1e-6, 10000,
          "ms");
-  report("1,000,000 updates: GUI thread meanwhile", cpu_ms() - start, 1000, "ms");
-  EXPECT_LT(report_handlers("1,000,000 updates: their arrival").first, 50);
+  report("1,000,000 updates: GUI thread meanwhile", application().total_ms(), 1000, "ms");
+  EXPECT_LT(report_handlers("1,000,000 updates: their arrival").front(), 50);
 }
 
 // What people do all day, on a home with 200 runs, one of them with a million updates.
@@ -301,12 +305,11 @@ TEST(SessionBench, Handlers) {
   ASSERT_TRUE(wait_until([&] { return usable; }, 60'000));
   report_handlers("start to usable");
 
-  double worst = 0, worst_p99 = 0;
+  std::vector<double> times;
   const auto close_chapter = [&](const char* what) {
     idle(300);
-    const auto [longest, p99] = report_handlers(what);
-    worst = std::max(worst, longest);
-    worst_p99 = std::max(worst_p99, p99);
+    const std::vector<double> chapter = report_handlers(what);
+    times.insert(times.end(), chapter.begin(), chapter.end());
   };
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < kPlaceCount; ++i) {
@@ -352,8 +355,12 @@ TEST(SessionBench, Handlers) {
   idle(3000);
   close_chapter("runs: filter, ten runs over one another");
 
-  EXPECT_LT(worst, 50);
-  EXPECT_LT(worst_p99, 16);
+  std::ranges::sort(times, std::greater());
+  const double p99 = times[times.size() / 100];
+  report("the session: longest handler", times.front(), 50, "ms");
+  report("the session: p99 of its handlers", p99, 16, "ms");
+  EXPECT_LT(times.front(), 50);
+  EXPECT_LT(p99, 16);
   // Once in a while, and every widget is dressed anew: told, not bounded.
   handle([&] { surroundings.theme.set_dark(true); });
   close_chapter("from light to dark");
