@@ -49,6 +49,7 @@ class BarDelegate : public QStyledItemDelegate {
 
 QString sequence_text(SequenceId id) {
   switch (id) {
+    case SequenceId::MicroFirst:
     case SequenceId::MicroRest:
       return RunProfileTab::tr("A micro-step");
     case SequenceId::Update:
