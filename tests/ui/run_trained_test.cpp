@@ -74,7 +74,7 @@ TEST(RunPage, TrainedRun_VerifiesAndWrites) {
     PrepareRequest request;
     PreparedModel model = plan_model(config, surroundings.context.registry, request);
     allocate_model(model, surroundings.context.registry, request);
-    const Profile profile = profile_model(model, CostModel(nullptr, {}), {{.warmup_updates = 0, .updates = 1, .seconds = 0}, 1});
+    const Profile profile = profile_model(model, CostModel(nullptr, {}));
     write_file_atomically(home / "runs" / id / kProfileFile, to_json(profile).dump());
   }
   ASSERT_TRUE(wait_until([&] { return !page.profile().empty(); }));
