@@ -28,10 +28,11 @@ void print_text(const BenchmarkResult& result) {
   line("device", result.device.name);
   line("parameters", std::to_string(result.estimate.parameters));
   line("tokens an update", std::to_string(result.tokens_per_update));
-  line("update, median (min to max)", fmt::format("{:.4f} s ({:.4f} to {:.4f}, {} updates)", result.median_s,
-                                                  result.min_s, result.max_s, result.updates));
-  line("  forward and backward", fmt::format("{:.4f} s", result.micro_steps_s));
-  line("  optimizer", fmt::format("{:.4f} s", result.update_s));
+  const UpdateTimes& times = result.times;
+  line("update, median (min to max)", fmt::format("{:.4f} s ({:.4f} to {:.4f}, {} updates)", times.median_s,
+                                                  times.min_s, times.max_s, times.updates));
+  line("  forward and backward", fmt::format("{:.4f} s", times.micro_steps_s));
+  line("  optimizer", fmt::format("{:.4f} s", times.optimizer_s));
   line("tokens/s, nominal", fmt::format("{:.0f}", result.tokens_per_s));
   line("tokens/s, end to end", fmt::format("{:.0f}", result.tokens_per_s_end_to_end));
   line("memory, arena (as planned)", bytes_text(result.memory.arena_bytes));
@@ -46,7 +47,7 @@ void print_text(const BenchmarkResult& result) {
   utilisation("MFU, HFU (of the specification)", result.spec_flops_per_s);
   utilisation("MFU, HFU (of the measured rate)", result.measured_flops_per_s);
   line("preparing", fmt::format("{:.1f} s", result.prepare_s));
-  line("loss", fmt::format("{:.4f}", result.loss));
+  line("loss", fmt::format("{:.4f}", times.loss));
 }
 
 }  // namespace
@@ -54,10 +55,11 @@ void print_text(const BenchmarkResult& result) {
 void register_bench_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("bench", "Time complete updates on random tokens");
   auto arguments = std::make_shared<Arguments>(*command);
-  command->add_option("--updates", arguments->request.updates, "Timed updates, at least")
+  command->add_option("--updates", arguments->request.load.updates, "Timed updates, at least")
       ->capture_default_str();
-  command->add_option("--warmup", arguments->request.warmup_updates, "Updates before")->capture_default_str();
-  command->add_option("--seconds", arguments->request.seconds, "Timed seconds, at least")
+  command->add_option("--warmup", arguments->request.load.warmup_updates, "Updates before")
+      ->capture_default_str();
+  command->add_option("--seconds", arguments->request.load.seconds, "Timed seconds, at least")
       ->capture_default_str();
   command->add_flag("--no-graphs", arguments->no_graphs,
                     "Launch op by op instead of replaying graphs (CUDA)");

@@ -64,9 +64,9 @@ void print_text(const Estimate& estimate, const GpuChoice& gpu, const CostModel&
   table.add(
       {"arena (one allocation)", std::to_string(estimate.arena_bytes), bytes_text(estimate.arena_bytes)});
   if (estimate.overhead_bytes > 0) {
-    table.add(
-        {estimate.overhead_measured ? "driver and libraries (measured)" : "driver and libraries (assumed)",
-         std::to_string(estimate.overhead_bytes), bytes_text(estimate.overhead_bytes)});
+    table.add({estimate.overhead_measured ? "driver and libraries (measured, and a reserve)"
+                                          : "driver and libraries (assumed)",
+               std::to_string(estimate.overhead_bytes), bytes_text(estimate.overhead_bytes)});
   }
   table.add({"process", std::to_string(estimate.process_bytes()), bytes_text(estimate.process_bytes())});
   std::cout << table.text();

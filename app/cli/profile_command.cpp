@@ -21,7 +21,7 @@ struct Arguments {
   explicit Arguments(CLI::App& command) : options(command) {}
   ConfigOptions options;
   std::string run;
-  int repetitions = 5;
+  ProfileRequest request;
 };
 
 void print_text(const Profile& profile) {
@@ -46,9 +46,14 @@ void register_profile_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("profile", "Time every op of a step beside its floor");
   auto arguments = std::make_shared<Arguments>(*command);
   command->add_option("--run", arguments->run, "Profile a run's settings and store the profile with it");
-  command->add_option("--repetitions", arguments->repetitions, "Timings of each op; the median counts")
+  command
+      ->add_option("--repetitions", arguments->request.repetitions, "Timings of each op; the median counts")
       ->capture_default_str()
       ->check(CLI::Range(1, 100));
+  command
+      ->add_option("--seconds", arguments->request.load.seconds, "Train at least this long for the wall time")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 3600.0));
   command->footer(
       "The timings also calibrate predictions for this GPU.\n"
       "Examples:\n"
@@ -74,7 +79,7 @@ void register_profile_command(CLI::App& app, Context& context) {
     Calibration rates;  // floors rest on rates, not on what ops took before
     rates.rates = calibration.rates;
     const CostModel costs(find_gpu(model.device.name), rates);
-    const Profile profile = profile_model(model, costs, arguments->repetitions);
+    const Profile profile = profile_model(model, costs, arguments->request);
     if (model.device.target.kind == DeviceKind::Cuda) {
       add_to_calibration(model, profile, calibration);
       save_calibration(home, calibration);

@@ -45,20 +45,9 @@ void write_random_batch(const StepProgram& program, Executable& executable, int6
   write_batch(program, executable, batch, order);
 }
 
-BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& registry,
-                              const BenchmarkRequest& request) {
-  BenchmarkResult result;
-  PrepareRequest prepare;
-  prepare.home = request.home;
-  prepare.graphs = request.graphs;
-  const auto begin = Clock::now();
-  PreparedModel model = plan_model(config, registry, prepare);
-  allocate_model(model, registry, prepare);
-  Executable& executable = *model.executable;
-  initialise_weights(model.program, executable, model.config.run.seed);
-  result.prepare_s = seconds_between(begin, Clock::now());
-
+UpdateTimes time_updates(PreparedModel& model, const UpdateLoad& load) {
   Fetch fetch(model.program, {model.program.ports.loss_sums});
+  Executable& executable = *model.executable;
   const int64_t accumulation = model.config.batch.accumulation;
   std::vector<double> totals, micro_times, update_times;
   int64_t step = 0;
@@ -99,17 +88,41 @@ BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& re
   const auto drain = [&] {
     if (open) finish();
   };
-  for (int64_t i = 0; i < request.warmup_updates; ++i) update();
+  for (int64_t i = 0; i < load.warmup_updates; ++i) update();
   drain();
   totals.clear(), micro_times.clear(), update_times.clear();
   const auto start = previous = Clock::now();
-  while (static_cast<int64_t>(totals.size()) < request.updates ||
-         seconds_between(start, Clock::now()) < request.seconds) {
+  while (static_cast<int64_t>(totals.size()) < load.updates ||
+         seconds_between(start, Clock::now()) < load.seconds) {
     update();
   }
   drain();
-  const double whole = seconds_between(start, Clock::now());
 
+  UpdateTimes result;
+  result.whole_s = seconds_between(start, Clock::now());
+  result.updates = static_cast<int64_t>(totals.size());
+  result.median_s = median(totals);
+  result.min_s = *std::min_element(totals.begin(), totals.end());
+  result.max_s = *std::max_element(totals.begin(), totals.end());
+  result.micro_steps_s = median(micro_times);
+  result.optimizer_s = median(update_times);
+  result.loss = fetch.values(0)[0] / static_cast<double>(tokens_per_update(model.config));
+  return result;
+}
+
+BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& registry,
+                              const BenchmarkRequest& request) {
+  BenchmarkResult result;
+  PrepareRequest prepare;
+  prepare.home = request.home;
+  prepare.graphs = request.graphs;
+  const auto begin = Clock::now();
+  PreparedModel model = plan_model(config, registry, prepare);
+  allocate_model(model, registry, prepare);
+  Executable& executable = *model.executable;
+  initialise_weights(model.program, executable, model.config.run.seed);
+  result.prepare_s = seconds_between(begin, Clock::now());
+  result.times = time_updates(model, request.load);
   result.estimate = model.estimate;
   result.device = model.device;
   result.memory = executable.memory();
@@ -117,15 +130,8 @@ BenchmarkResult run_benchmark(const RunConfig& config, const BackendRegistry& re
   result.peak_process_bytes = host ? process_memory().peak_resident_bytes : result.memory.process_bytes;
   result.tokens_per_update = tokens_per_update(model.config);
   const double tokens = static_cast<double>(result.tokens_per_update);
-  result.loss = fetch.values(0)[0] / tokens;
-  result.updates = static_cast<int64_t>(totals.size());
-  result.median_s = median(totals);
-  result.min_s = *std::min_element(totals.begin(), totals.end());
-  result.max_s = *std::max_element(totals.begin(), totals.end());
-  result.micro_steps_s = median(micro_times);
-  result.update_s = median(update_times);
-  result.tokens_per_s = tokens / result.median_s;
-  result.tokens_per_s_end_to_end = tokens * static_cast<double>(totals.size()) / whole;
+  result.tokens_per_s = tokens / result.times.median_s;
+  result.tokens_per_s_end_to_end = tokens * static_cast<double>(result.times.updates) / result.times.whole_s;
   result.model_flops_per_s = result.estimate.model_flops_per_token * result.tokens_per_s;
   result.executed_flops_per_s = result.estimate.executed_flops_per_token * result.tokens_per_s;
   if (const GpuEntry* gpu = find_gpu(model.device.name)) result.spec_flops_per_s = gpu->bf16_tflops * 1e12;
@@ -144,11 +150,12 @@ nlohmann::ordered_json to_json(const BenchmarkResult& result) {
   for (const auto& [name, version] : result.device.versions) json["versions"][name] = version;
   json["parameters"] = result.estimate.parameters;
   json["tokens_per_update"] = result.tokens_per_update;
-  json["updates"] = result.updates;
+  json["updates"] = result.times.updates;
   json["prepare_s"] = result.prepare_s;
-  json["update_s"] = {{"median", result.median_s}, {"min", result.min_s}, {"max", result.max_s}};
-  json["micro_steps_s"] = result.micro_steps_s;
-  json["optimizer_s"] = result.update_s;
+  json["update_s"] = {
+      {"median", result.times.median_s}, {"min", result.times.min_s}, {"max", result.times.max_s}};
+  json["micro_steps_s"] = result.times.micro_steps_s;
+  json["optimizer_s"] = result.times.optimizer_s;
   json["tokens_per_s"] = result.tokens_per_s;
   json["tokens_per_s_end_to_end"] = result.tokens_per_s_end_to_end;
   json["arena_bytes"] = result.memory.arena_bytes;
@@ -167,7 +174,7 @@ nlohmann::ordered_json to_json(const BenchmarkResult& result) {
   utilisation("over_specification", result.spec_flops_per_s);
   utilisation("over_measured", result.measured_flops_per_s);
   if (result.estimate.tokens_per_s > 0) json["predicted"] = prediction_json(result.estimate);
-  json["loss"] = result.loss;
+  json["loss"] = result.times.loss;
   return json;
 }
 

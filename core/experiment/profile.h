@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/experiment/benchmark.h"
 #include "core/program/calibration.h"
 #include "core/program/cost_model.h"
 #include "core/train/training_run.h"
@@ -27,7 +28,7 @@ struct SequenceProfile {
   SequenceId sequence = SequenceId::MicroRest;
   std::vector<OpTime> ops;
   double sum_ms = 0;   // of the ops
-  double wall_ms = 0;  // of the sequence as it trains: graph replayed, nothing in between
+  double wall_ms = 0;  // of the sequence in lasting training; of a micro-step the mean over an update
   // 1 - sum/wall: time in which no op ran. Negative where ops overlap or run faster in the graph.
   double idle_share() const { return wall_ms > 0 ? 1 - sum_ms / wall_ms : 0; }
 };
@@ -38,8 +39,13 @@ struct Profile {
   std::vector<SequenceProfile> sequences;  // micro-step and update
 };
 
-// Times MicroRest and Update of a prepared training model on random tokens, `repetitions` times each.
-Profile profile_model(PreparedModel& model, const CostModel& costs, int repetitions = 5);
+struct ProfileRequest {
+  UpdateLoad load{.warmup_updates = 1, .updates = 2, .seconds = 4};
+  int repetitions = 5;  // of each op; the median counts
+};
+
+// Times a micro-step and the update of a prepared training model on random tokens.
+Profile profile_model(PreparedModel& model, const CostModel& costs, const ProfileRequest& request = {});
 
 // Adds every op's time and both sequences' to what is known of this GPU.
 void add_to_calibration(const PreparedModel& model, const Profile& profile, Calibration& calibration);

@@ -44,6 +44,11 @@ void Calibration::add(const StepProgram& program, const Op& op, double ms) {
   if (!added) entry->second.ms = std::min(entry->second.ms, ms);
 }
 
+std::optional<double> Calibration::op_ms(const StepProgram& program, const Op& op) const {
+  const auto timed = ops.find(op_key(program, op));
+  return timed == ops.end() ? std::nullopt : std::optional(timed->second.ms);
+}
+
 void Calibration::add_sequence(double mean_op_ms, double factor) {
   std::erase_if(sequences, [&](const TimedSequence& old) {
     return std::fabs(std::log(old.mean_op_ms / mean_op_ms)) < std::log(1.1);

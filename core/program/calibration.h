@@ -33,8 +33,8 @@ struct TimedOp {
   double ms = 0, flops = 0, bytes = 0;
 };
 
-// A whole sequence as it was timed: wall time over the sum of its ops' times. Below 1 where ops overlap,
-// above where gaps remain or the card runs slower under lasting load.
+// A whole sequence as it was timed: wall time under lasting load over the sum of its ops' fastest times.
+// Below 1 where ops overlap, above where gaps remain and where the card can't hold its clocks.
 struct TimedSequence {
   double mean_op_ms = 0, factor = 1;
 };
@@ -51,6 +51,9 @@ struct Calibration {
 
   // Keeps the faster of two timings of one key: a disturbed run can only be slower.
   void add(const StepProgram& program, const Op& op, double ms);
+
+  // As it was timed; nothing for other shapes.
+  std::optional<double> op_ms(const StepProgram& program, const Op& op) const;
 
   // Replaces an earlier one of ops about as long (within a tenth).
   void add_sequence(double mean_op_ms, double factor);

@@ -74,8 +74,7 @@ double CostModel::floor_seconds(const StepProgram& program, const Op& op) const 
 
 CostModel::OpTimes CostModel::predict(const StepProgram& program, const Op& op) const {
   if (calibrated()) {
-    const auto timed = calibration_.ops.find(op_key(program, op));
-    if (timed != calibration_.ops.end()) return {timed->second.ms / 1000, true};
+    if (const auto ms = calibration_.op_ms(program, op)) return {*ms / 1000, true};
   }
   const double floor = floor_seconds(program, op);
   const auto kind = efficiencies_.find(op_kind_name(op.kind));
@@ -113,9 +112,9 @@ UpdateTime CostModel::update_time(const StepProgram& program, int64_t accumulati
       kind.floor_seconds += repeated * floor_seconds(cost.unit, cost.executed_flops, cost.bytes);
       kind.flops += repeated * cost.executed_flops;
       kind.bytes += repeated * cost.bytes;
-      if (sequence == SequenceId::MicroRest) {
-        micro_steps += time.seconds;
-        timed += time.timed ? time.seconds : 0;
+      if (sequence != SequenceId::Update) {
+        micro_steps += repeated * time.seconds;
+        timed += time.timed ? repeated * time.seconds : 0;
       }
     }
     if (ops.empty()) continue;

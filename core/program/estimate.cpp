@@ -32,6 +32,11 @@ int64_t assumed_overhead_bytes(const ExecutionTarget& target) {
   return (consumer ? int64_t{461} : int64_t{1126}) << 20;
 }
 
+int64_t overhead_bytes(const EstimateRequest& request) {
+  if (request.overhead_bytes < 0) return assumed_overhead_bytes(request.target);
+  return request.target.kind == DeviceKind::Cpu ? 0 : request.overhead_bytes + kOverheadReserve;
+}
+
 namespace {
 
 Verdict judge(const Estimate& estimate) {
@@ -59,8 +64,7 @@ Estimate estimate(const RunConfig& config, const StepProgram& program, const Mem
   result.arena_bytes = plan.arena_bytes;
   result.persistent_bytes = plan.persistent_bytes;
   result.overhead_measured = request.overhead_bytes >= 0;
-  result.overhead_bytes =
-      result.overhead_measured ? request.overhead_bytes : assumed_overhead_bytes(request.target);
+  result.overhead_bytes = overhead_bytes(request);
   result.peak = memory_peak(program);
   result.role_bytes = bytes_by_role(program, result.peak.sequence, result.peak.op);
   result.layer_bytes = bytes_by_layer(program, result.peak.sequence, result.peak.op);

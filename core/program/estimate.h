@@ -24,7 +24,7 @@ struct Estimate {
   double executed_flops_per_token = 0;  // with recomputation
 
   int64_t arena_bytes = 0;           // the one allocation
-  int64_t overhead_bytes = 0;        // context and libraries beside it (0 on the CPU)
+  int64_t overhead_bytes = 0;        // context, libraries and a reserve beside it (0 on the CPU)
   bool overhead_measured = false;    // on this GPU; otherwise assumed
   int64_t persistent_bytes = 0;      // weights, masters, gradients, states, batch, metrics
   std::vector<int64_t> role_bytes;   // at the peak, by Role
@@ -62,6 +62,13 @@ nlohmann::ordered_json to_json(const Estimate& estimate);
 
 // The predicted times alone; null where nothing was predicted.
 nlohmann::ordered_json prediction_json(const Estimate& estimate);
+
+// What a program needs beside its arena: measured and a reserve, or assumed.
+int64_t overhead_bytes(const EstimateRequest& request);
+
+// For a measured overhead: preparing a graph takes a few MiB for a moment, and a peak must never be promised
+// too low. Within the 64 MiB that a promise may be off.
+inline constexpr int64_t kOverheadReserve = int64_t{48} << 20;
 
 // Context and library kernels beside the arena while no measurement exists for the GPU: the larger of two
 // observations, 0.45 GiB on a consumer card and 1.1 GiB on an H200.

@@ -138,10 +138,7 @@ class Search {
     ++plans_;
     BuildOptions options = training_options(config, request_.estimate.target);
     const StepProgram program = build_step_program(config, options);
-    const int64_t overhead = request_.estimate.overhead_bytes >= 0
-                                 ? request_.estimate.overhead_bytes
-                                 : assumed_overhead_bytes(request_.estimate.target);
-    return lower_bound_bytes(program) + overhead;
+    return lower_bound_bytes(program) + overhead_bytes(request_.estimate);
   }
 
   // The lowest rung that fits: bytes fall along the ladder, so bisection finds it. The bound bisects, the

@@ -5,7 +5,8 @@
 
 For each budget `lathe plan --micro-batch` chooses; its choice must reach at least 0.99 times the tokens/s of the best of
 the hand-made ones that fit. What the cost model predicts to be more than 15% slower than the best is not timed, and
-said. The choice is timed first and last; when it misses, both are timed once more and the means decide.
+said. The choice is timed first and last; when it misses, both are timed once more and the means decide. With --quick only
+the two hand-made ones with the best predictions are timed, and the choice once.
 unlimited: at micro-batch 1 and the same gradient type, 15 GiB must give at least 0.98 times of what the whole card does.
 
 With --device cpu only a tiny model runs, by the H200's predictions: that tries the script."""
@@ -41,7 +42,7 @@ class Timer:
         if script.cpu:
             settings = {"run.device": "cpu", "precision.compute": "bf16", "precision.weights": "bf16", "model.context": 32, "model.vocab": 512, "batch.micro_batch": 1, "batch.accumulation": 2,
                         "memory.recompute": settings["memory.recompute"].split("*")[0]}
-        bench = script.lathe.bench(settings, "tiny" if script.cpu else "977m", seconds=2 if script.quick else 4, updates=2)
+        bench = script.lathe.bench(settings, "tiny" if script.cpu else "977m", seconds=1 if script.quick else 4, updates=2, warmup=1 if script.quick else 2)
         script.result("timed", settings=settings, bench=bench)
         self.all.setdefault(json.dumps(settings, sort_keys=True), []).append(bench["tokens_per_s"])
         return bench["tokens_per_s"]
@@ -73,14 +74,17 @@ def one_budget(script, timer, gpu, budget):
     fastest = max([predicted for _, _, predicted in fitting] + [best["tokens_per_s"]])
     auto = [timer.speed(chosen)]
     measured = {}
+    if script.quick:
+        fitting = sorted(fitting, key=lambda one: -one[2])[:2]
     for name, settings, predicted in fitting:
         if predicted < 0.85 * fastest:
             script.say(f"{budget} GiB, {name}: not timed, predicted {100 * (1 - predicted / fastest):.0f}% slower than the best")
             continue
         measured[name] = (auto if settings == chosen else [timer.speed(settings)], settings)
         script.say(f"{budget} GiB, {name}: {mean(measured[name][0]):.0f} tokens/s (predicted {predicted:.0f})")
-    auto.append(timer.speed(chosen))
-    script.say(f"{budget} GiB, auto: {auto[0]:.0f} and {auto[1]:.0f} tokens/s")
+    if not script.quick:
+        auto.append(timer.speed(chosen))
+    script.say(f"{budget} GiB, auto: " + " and ".join(f"{speed:.0f}" for speed in auto) + " tokens/s")
     if not measured:
         script.check(f"{budget} GiB", not fitting, f"{mean(auto):.0f} tokens/s; no hand-made configuration is near")
         return

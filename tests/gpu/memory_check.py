@@ -100,7 +100,12 @@ def budget_run(script, budget):
         if script.cpu:
             settings.pop("memory.vram_budget")
         with (NoBallast() if script.cpu else Ballast(budget)) as ballast:
-            result = script.lathe.bench(settings, preset, updates=3, seconds=2 if script.quick else 4)
+            try:
+                result = script.lathe.bench(settings, preset, updates=3, seconds=2 if script.quick else 4)
+            except Refused as refusal:
+                script.result(name, plan=plan, refused=str(refusal))
+                script.check(f"{name}: runs", False, str(refusal).splitlines()[0])
+                return
             time.sleep(0.1)
             peak = ballast.peak()
         script.result(name, plan=plan, bench=result, peak=peak)

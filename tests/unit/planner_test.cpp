@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "core/config/presets.h"
+#include "core/experiment/profile.h"
 #include "core/platform/files.h"
 #include "core/program/program_builder.h"
 #include "kernels/api/error.h"
@@ -149,17 +150,77 @@ TEST(CostModel, TimedShapes_ComeFromTheCalibration) {
   const StepProgram program =
       build_step_program(config, training_options(config, {DeviceKind::Cuda, 90, true}));
   Calibration calibration;
-  for (const Op& op : program.sequence(SequenceId::MicroRest).ops) calibration.add(program, op, 2.0);
+  for (const SequenceId sequence : {SequenceId::MicroFirst, SequenceId::MicroRest})
+    for (const Op& op : program.sequence(sequence).ops) calibration.add(program, op, 2.0);
   calibration.add_sequence(2.0, 0.5);
   calibration.add_sequence(20.0, 0.9);  // of much longer ops: not this one's
   const CostModel costs(&match_gpu("H200"), calibration);
   const double ops = static_cast<double>(program.sequence(SequenceId::MicroRest).ops.size());
   const UpdateTime one = costs.update_time(program, 1), three = costs.update_time(program, 3);
   EXPECT_NEAR(three.seconds - one.seconds, 2 * ops * 0.002 * 0.5, 1e-9);
+  EXPECT_DOUBLE_EQ(one.timed_share, 1);
   EXPECT_DOUBLE_EQ(three.timed_share, 1);
   double kinds = 0;
   for (const KindTime& kind : three.kinds) kinds += kind.seconds;
   EXPECT_GT(kinds, three.seconds);  // the sequence is timed at half of its ops
+}
+
+// A single micro-step overwrites the gradients where further ones add to them: other shapes, so not all
+// timed.
+TEST(CostModel, TimedShare_CountsTheFirstMicroStep) {
+  RunConfig config = load_preset("125m");
+  config.memory.loss_chunk_tokens = {false, 0};
+  const StepProgram program =
+      build_step_program(config, training_options(config, {DeviceKind::Cuda, 90, true}));
+  Calibration calibration;
+  for (const Op& op : program.sequence(SequenceId::MicroRest).ops) calibration.add(program, op, 2.0);
+  const CostModel costs(&match_gpu("H200"), calibration);
+  const double one = costs.update_time(program, 1).timed_share;
+  const double many = costs.update_time(program, 64).timed_share;
+  EXPECT_GT(one, 0.5);
+  EXPECT_LT(one, many);
+  EXPECT_LT(many, 1);
+}
+
+// Layers of one shape differ by noise, and a prediction adds up the fastest: the factor must make up for
+// that.
+TEST(CostModel, WhatWasProfiled_IsPredictedAsItWasTimed) {
+  RunConfig config = load_preset("125m");
+  config.memory.loss_chunk_tokens = {false, 0};
+  PreparedModel model;
+  model.config = config;
+  model.program = build_step_program(config, training_options(config, {DeviceKind::Cuda, 90, true}));
+  const CostModel specification(&match_gpu("H200"), {});
+  SequenceProfile micro_step;
+  const auto& ops = model.program.sequence(SequenceId::MicroRest).ops;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    OpTime time;
+    time.op = static_cast<int>(i);
+    time.ms =
+        (1 + 0.01 * static_cast<double>(i % 7)) * 1000 * specification.floor_seconds(model.program, ops[i]);
+    micro_step.sum_ms += time.ms;
+    micro_step.ops.push_back(time);
+  }
+  micro_step.wall_ms = 1.03 * micro_step.sum_ms;
+  Profile profile;
+  profile.sequences = {micro_step};
+  Calibration calibration;
+  add_to_calibration(model, profile, calibration);
+  const CostModel costs(&match_gpu("H200"), calibration);
+  const double further =
+      costs.update_time(model.program, 2).seconds - costs.update_time(model.program, 1).seconds;
+  EXPECT_NEAR(1000 * further, micro_step.wall_ms, 1e-9 * micro_step.wall_ms);
+}
+
+TEST(Estimate, MeasuredOverhead_GetsAReserveOnTheGpuAlone) {
+  EstimateRequest request;
+  request.target = {DeviceKind::Cuda, 90, true};
+  EXPECT_EQ(overhead_bytes(request), assumed_overhead_bytes(request.target));
+  request.overhead_bytes = 500 << 20;
+  EXPECT_EQ(overhead_bytes(request), (500 << 20) + kOverheadReserve);
+  EXPECT_LT(kOverheadReserve, int64_t{64} << 20);
+  request.target = {DeviceKind::Cpu};
+  EXPECT_EQ(overhead_bytes(request), 0);
 }
 
 // A card whose every op takes three times its floor, timed on one shape: another shape is predicted by that.

@@ -90,7 +90,8 @@ std::vector<MemorySegment> memory_segments(const Assessment& assessment, const T
       assessment.device.others_bytes, colors.others);
   add(MemoryBar::tr("Driver, libraries"),
       estimate.overhead_measured
-          ? MemoryBar::tr("Context and kernels beside the arena, measured on this device.")
+          ? MemoryBar::tr(
+                "Context and kernels beside the arena, measured on this device, and a small reserve.")
           : MemoryBar::tr("Context and kernels beside the arena: assumed, not yet measured on this device."),
       estimate.overhead_bytes, colors.overhead);
   for (int role = 0; role < kRoleCount; ++role) {
