@@ -25,26 +25,13 @@ bool same_step(const RunConfig& config, const SettingRows& rows) {
   });
 }
 
-// 0 without values.
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
-}
-
 PredictionRecord look_up(const HistoryStore& history, const Assessment& assessment,
                          const std::string& device) {
   PredictionRecord record;
-  std::vector<double> memory_errors, speed_errors;
-  for (const RunSummary& run : history.list({.archived = true})) {
+  const std::vector<RunSummary> runs = history.list({.archived = true});
+  record.past = past_predictions(runs, device);
+  for (const RunSummary& run : runs) {
     if (run.device.find(device) == std::string::npos) continue;
-    if (run.planned_peak_bytes.value_or(0) > 0 && run.measured_peak_bytes.value_or(0) > 0) {
-      memory_errors.push_back(
-          static_cast<double>(*run.measured_peak_bytes) / static_cast<double>(*run.planned_peak_bytes) - 1);
-    }
-    if (run.predicted_tokens_per_s.value_or(0) > 0 && run.tokens_per_s.value_or(0) > 0) {
-      speed_errors.push_back(*run.tokens_per_s / *run.predicted_tokens_per_s - 1);
-    }
     // Newest first: the first match is the newest.
     if (!record.measured_speed && run.tokens_per_s &&
         same_step(assessment.resolved, history.details(run.id).settings)) {
@@ -52,10 +39,6 @@ PredictionRecord look_up(const HistoryStore& history, const Assessment& assessme
       record.measured_run = to_qt(run.name);
     }
   }
-  record.runs = static_cast<int>(memory_errors.size());
-  record.median_memory_error = median(std::move(memory_errors));
-  record.speed_runs = static_cast<int>(speed_errors.size());
-  record.median_speed_error = median(std::move(speed_errors));
   return record;
 }
 

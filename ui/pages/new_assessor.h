@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/history/past_predictions.h"
 #include "ui/forms/assessment.h"
 #include "ui/forms/changes.h"
 #include "ui/latest_job.h"
@@ -24,10 +25,7 @@ class ConfigDocument;
 
 // How past predictions on a device turned out.
 struct PredictionRecord {
-  int runs = 0;                    // finished runs on it with planned and measured peak
-  double median_memory_error = 0;  // measured / planned - 1
-  int speed_runs = 0;              // those with predicted and measured speed
-  double median_speed_error = 0;
+  PastPredictions past;
   std::optional<double>
       measured_speed;    // tokens/s, nominal, step only: newest run of the same model and batch
   QString measured_run;  // its name

@@ -260,15 +260,15 @@ void VerdictPanel::show_speed() {
     record_->setText(tr("This device is not in this machine: its predictions have no record here."));
   } else if (!assessment.device.gpu()) {
     record_->setText(tr("On the CPU the process is larger than the plan: the program itself counts, too."));
-  } else if (record.runs == 0) {
+  } else if (record.past.peak.runs == 0) {
     record_->setText(tr("Predictions on this device: no finished run to compare with yet."));
   } else {
     const auto signed_percent = [](double error) {
       return (error < 0 ? QString(QChar(0x2212)) : QStringLiteral("+")) + percent_text(std::abs(error), 1);
     };
-    QString past = tr("Past runs on this device, median of %n: memory %1", nullptr, record.runs)
-                       .arg(signed_percent(record.median_memory_error));
-    if (record.speed_runs > 0) past += tr(", tokens/s %1").arg(signed_percent(record.median_speed_error));
+    QString past = tr("Past runs on this device, median of %n: memory %1", nullptr, record.past.peak.runs)
+                       .arg(signed_percent(record.past.peak.median));
+    if (record.past.speed.runs > 0) past += tr(", tokens/s %1").arg(signed_percent(record.past.speed.median));
     record_->setText(past + tr(" against what was predicted."));
   }
 }
