@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "core/platform/files.h"
@@ -180,6 +182,21 @@ void ensure_table(const Database& run, const std::string& name, const Columns& c
   }
 }
 
+// WAL is a property of the file; it can't be set inside a transaction, and needs the file alone for a moment.
+// SQLite refuses that at once, without its busy timeout, while another process opens the new file, too.
+void turn_on_wal(const Database& database) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (;;) {
+    try {
+      database.execute("PRAGMA journal_mode = WAL");
+      return;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Busy || std::chrono::steady_clock::now() > deadline) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+}
+
 }  // namespace
 
 const Schema& catalogue_schema() {
@@ -226,8 +243,7 @@ std::unique_ptr<Database> open_database(const std::filesystem::path& file, Datab
       open_database(file, Database::Mode::Write, schema);
       return open_database(file, mode, schema);
     }
-    // WAL is a property of the file; it can't be set inside a transaction.
-    database->execute("PRAGMA journal_mode = WAL");
+    turn_on_wal(*database);
     Transaction transaction(*database);
     // Another process may have done it between the look and the lock.
     for (int64_t version = check(); version < current; ++version) {
