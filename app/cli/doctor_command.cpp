@@ -49,11 +49,7 @@ void probe(const std::string& backend, const std::filesystem::path& home, bool m
 
 std::vector<Check> all_checks(const std::filesystem::path& home, bool quick) {
   std::vector<Check> checks = check_host(home);
-  try {
-    checks.push_back(check_presets());
-  } catch (const Error& error) {
-    checks.push_back({"presets", Finding::Bad, error.what(), error.code()});
-  }
+  checks.push_back(attempt("presets", check_presets));
   for (const std::string backend : {"cuda", "cpu"}) {
     std::vector<std::string> command = {
         to_utf8(this_program()), "--home", to_utf8(home), "doctor", "--probe", backend};

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/data/json_splitter.h"
-#include "core/data/utf8.h"
 #include "core/platform/files.h"
 #include "kernels/api/error.h"
+#include "kernels/api/utf8.h"
 
 namespace lathe {
 

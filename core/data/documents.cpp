@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/data/utf8.h"
 #include "kernels/api/error.h"
+#include "kernels/api/utf8.h"
 
 namespace lathe {
 

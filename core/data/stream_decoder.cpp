@@ -1,5 +1,5 @@
 #include "core/data/tokenizer_model.h"
-#include "core/data/utf8.h"
+#include "kernels/api/utf8.h"
 
 namespace lathe {
 

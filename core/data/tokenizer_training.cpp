@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/data/utf8.h"
 #include "core/platform/files.h"
 #include "core/platform/hash.h"
 #include "kernels/api/error.h"
+#include "kernels/api/utf8.h"
 
 namespace lathe {
 

@@ -24,17 +24,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array kFindings = {Finding::Good, Finding::Warning, Finding::Bad};
 
-// Runs a check whose Error is a finding, too.
-Check attempt(const std::string& subject, const std::function<Check()>& look) {
-  try {
-    return look();
-  } catch (const Error& error) {
-    return {subject, Finding::Bad, error.what(), error.code()};
-  } catch (const std::exception& error) {
-    return {subject, Finding::Bad, error.what()};
-  }
-}
-
 // "9.19.0" as numbers to compare; what follows the digits and points doesn't count.
 std::vector<int> version_numbers(std::string_view text) {
   std::vector<int> numbers(1, 0);
@@ -227,6 +216,16 @@ Json to_json(const Check& check) {
   if (check.finding == Finding::Bad) json["code"] = error_code_name(check.code);
   if (!check.values.empty()) json["values"] = check.values;
   return json;
+}
+
+Check attempt(const std::string& subject, const std::function<Check()>& look) {
+  try {
+    return look();
+  } catch (const Error& error) {
+    return {subject, Finding::Bad, error.what(), error.code()};
+  } catch (const std::exception& error) {
+    return {subject, Finding::Bad, error.what()};
+  }
 }
 
 std::vector<Check> check_host(const std::filesystem::path& home) {

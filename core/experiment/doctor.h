@@ -28,6 +28,9 @@ struct Check {
 };
 nlohmann::ordered_json to_json(const Check& check);
 
+// What `look` finds; whatever it throws is a bad finding about `subject`.
+Check attempt(const std::string& subject, const std::function<Check()>& look);
+
 // System, display, host memory, the history's folder and its disk.
 std::vector<Check> check_host(const std::filesystem::path& home);
 

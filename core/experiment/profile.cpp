@@ -75,13 +75,12 @@ void add_to_calibration(const PreparedModel& model, const Profile& profile, Cali
 std::vector<ProfileRow> profile_rows(const SequenceProfile& profile, ProfileBy by) {
   std::map<int, ProfileRow> rows;  // by place
   for (const OpTime& time : profile.ops) {
-    const bool recomputed = time.phase == Phase::Recompute;
     const int place = by == ProfileBy::Layer   ? time.layer
                       : by == ProfileBy::Phase ? static_cast<int>(time.phase)
-                                               : 2 * static_cast<int>(time.kind) + (recomputed ? 1 : 0);
+                                               : kind_place(time.kind, time.phase);
     ProfileRow& row = rows[place];
     if (by == ProfileBy::Kind) {
-      row.name = std::string(op_kind_name(time.kind)) + (recomputed ? " (recomputed)" : "");
+      row.name = kind_name(time.kind, time.phase);
     } else if (by == ProfileBy::Phase) {
       row.name = phase_name(time.phase);
     } else {

@@ -185,7 +185,7 @@ void ensure_table(const Database& run, const std::string& name, const Columns& c
 // WAL is a property of the file; it can't be set inside a transaction, and needs the file alone for a moment.
 // SQLite refuses that at once, without its busy timeout, while another process opens the new file, too.
 void turn_on_wal(const Database& database) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + Database::busy_timeout;
   for (;;) {
     try {
       database.execute("PRAGMA journal_mode = WAL");

@@ -12,12 +12,6 @@
 #include "kernels/api/utf8.h"
 
 namespace lathe {
-namespace {
-
-// Long enough for any commit of ours on a slow disk; nobody holds the lock while thinking.
-constexpr int busy_timeout_ms = 20'000;
-
-}  // namespace
 
 Database::Database(std::filesystem::path file, Mode mode) : file_(std::move(file)) {
   std::error_code ignored;
@@ -31,7 +25,7 @@ Database::Database(std::filesystem::path file, Mode mode) : file_(std::move(file
   try {
     if (code != SQLITE_OK) fail(code, "opening");
     sqlite3_extended_result_codes(connection_, 1);
-    sqlite3_busy_timeout(connection_, busy_timeout_ms);
+    sqlite3_busy_timeout(connection_, static_cast<int>(busy_timeout.count()));
     // A history may come from anywhere: its schema gets no say, and cells are checked before they are
     // trusted.
     sqlite3_db_config(connection_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);

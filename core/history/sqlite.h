@@ -5,6 +5,7 @@
 // keep that in one place.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -25,6 +26,9 @@ class Statement;
 class Database {
  public:
   enum class Mode { Create, Write, Read };
+  // How long a lock is waited for: enough for any commit of ours on a slow disk; nobody holds it while
+  // thinking.
+  static constexpr std::chrono::milliseconds busy_timeout{20'000};
 
   // Create makes the file where missing; Write and Read want it there (NotFound). Read refuses to change
   // anything, yet needs write access to the folder, as WAL readers share memory through a file.

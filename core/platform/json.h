@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 namespace lathe {
@@ -18,7 +19,8 @@ int64_t json_depth(std::string_view text);
 template <class Json = nlohmann::json>
 Json parse_json(std::string_view text) {
   if (json_depth(text) > kMaxJsonDepth)
-    throw Json::other_error::create(501, "it is nested deeper than 64 levels", nullptr);
+    throw Json::other_error::create(
+        501, "it is nested deeper than " + std::to_string(kMaxJsonDepth) + " levels", nullptr);
   return Json::parse(text);
 }
 

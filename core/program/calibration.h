@@ -25,7 +25,7 @@ struct GpuRates {
   double matrix_flops = 0;     // FLOP/s of large BF16 matrix products with FP32 accumulation
   double attention_flops = 0;  // FLOP/s, causal half counted
   double memory_bytes = 0;     // bytes/s of memory-bound kernels
-  double launch_s = 0;         // of one op in a graph
+  double launch_s = 2e-6;      // of one op in a graph; not measured
 };
 
 // An op as it was timed, and the work that takes that long.

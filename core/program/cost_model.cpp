@@ -5,13 +5,16 @@
 
 namespace lathe {
 
-namespace {
-constexpr double kLaunchSeconds = 2e-6;
+int kind_place(OpKind kind, Phase phase) {
+  return 2 * static_cast<int>(kind) + (phase == Phase::Recompute ? 1 : 0);
+}
+
+std::string kind_name(OpKind kind, Phase phase) {
+  return std::string(op_kind_name(kind)) + (phase == Phase::Recompute ? " (recomputed)" : "");
 }
 
 GpuRates typical_rates(const GpuEntry& gpu) {
   GpuRates rates;
-  rates.launch_s = kLaunchSeconds;
   rates.matrix_flops = 0.78 * gpu.bf16_tflops * 1e12;
   rates.attention_flops = 0.50 * gpu.bf16_tflops * 1e12;
   rates.memory_bytes = 0.85 * gpu.memory_gb_per_s * 1e9;
@@ -52,7 +55,6 @@ CostModel::CostModel(const GpuEntry* gpu, Calibration calibration) : calibration
   } else {
     rates_ = gpu ? typical_rates(*gpu) : reached_rates(calibration_.ops);
   }
-  rates_.launch_s = kLaunchSeconds;
   for (const auto& [key, op] : calibration_.ops) {
     const std::string_view kind = kind_of(key);
     const double floor = floor_seconds(unit_of(kind, op), op.flops, op.bytes);
@@ -98,14 +100,12 @@ UpdateTime CostModel::update_time(const StepProgram& program, int64_t accumulati
     const auto& ops = program.sequence(sequence).ops;
     double seconds = 0;
     for (const Op& op : ops) {
-      const bool recomputed = op.phase == Phase::Recompute;
       const OpTimes time = predict(program, op);
       const OpCost cost = op_cost(program, op);
       const auto repeated = static_cast<double>(times);
       seconds += time.seconds;
-      KindTime& kind = kinds[2 * static_cast<int>(op.kind) + (recomputed ? 1 : 0)];
-      if (kind.name.empty())
-        kind.name = std::string(op_kind_name(op.kind)) + (recomputed ? " (recomputed)" : "");
+      KindTime& kind = kinds[kind_place(op.kind, op.phase)];
+      if (kind.name.empty()) kind.name = kind_name(op.kind, op.phase);
       kind.ops += times;
       kind.seconds += repeated * time.seconds;
       kind.timed_seconds += time.timed ? repeated * time.seconds : 0;

@@ -20,6 +20,10 @@ namespace lathe {
 // RTX 5080 with every layer recomputed mean 65% to 73% of its peak over everything, and these give 8,500.
 GpuRates typical_rates(const GpuEntry& gpu);
 
+// An op's place and name in a table by kind, where recomputation stands apart: "linear (recomputed)".
+int kind_place(OpKind kind, Phase phase);
+std::string kind_name(OpKind kind, Phase phase);
+
 // One kind of op over a whole update.
 struct KindTime {
   std::string name;  // "linear", "linear (recomputed)"

@@ -33,6 +33,14 @@ bool device_overlaps_launches() {
   return major >= 9;
 }
 
+int device_block_shared_bytes() {
+  int device = 0, bytes = 0;
+  check(cudaGetDevice(&device), "finding the GPU");
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "reading the size of shared memory");
+  return bytes;
+}
+
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   const std::string text =

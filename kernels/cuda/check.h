@@ -23,6 +23,9 @@ inline void check_launch(const char* kernel) {
 // newer).
 bool device_overlaps_launches();
 
+// Shared memory that one block may have on the current device.
+int device_block_shared_bytes();
+
 // True for errors after which this process can't use the device any more.
 bool is_sticky(cudaError_t status);
 

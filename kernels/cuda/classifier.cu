@@ -2,8 +2,8 @@
 //
 //   lse = log Σ exp(z),  loss = lse − z[target],  dz = (softmax · (1 + 2·z_loss·lse) − onehot) · inv_valid
 //
-// A row is read once where shared memory holds it, else twice. Columns from valid_vocab
-// on are padding: they take no part and get gradient 0; a negative target makes loss and gradient 0.
+// A row is read once where shared memory holds it, else twice. Columns from valid_vocab on are padding: they
+// take no part and get gradient 0; a negative target makes loss and gradient 0.
 #include <algorithm>
 
 #include "kernels/cuda/device.cuh"
@@ -185,11 +185,7 @@ __global__ void __launch_bounds__(kStagedThreads, 3)
   const int vectors = c.columns / N, mine = static_cast<int>(threadIdx.x);
   const bool writes = threadIdx.x == 0;
   const auto fetch = [&](int i, int64_t row) {
-    if (row >= rows) return;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                     static_cast<uint32_t>(__cvta_generic_to_shared(held + i))),
-                 "l"(logits + row * c.row_stride + static_cast<int64_t>(i) * N)
-                 : "memory");
+    if (row < rows) copy_ahead(held + i, logits + row * c.row_stride + static_cast<int64_t>(i) * N);
   };
   int turn = 0;
   for (int i = mine; i < vectors; i += kStagedThreads) fetch(i, blockIdx.x);
@@ -197,7 +193,7 @@ __global__ void __launch_bounds__(kStagedThreads, 3)
     const int64_t next = row + gridDim.x;
     T* z = logits + row * c.row_stride;
     const int target = targets[row];
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    copies_wait_all();
     if (target < 0) {
       if (writes) uncounted_row(losses, z_losses, row);
       if (c.backward) clear_vectors<T, N>(z, vectors);
@@ -253,12 +249,8 @@ Launch bind_n(const Binding& b) {
   float *losses = b.data<float>(S::Losses), *z_losses = b.data<float>(S::ZLosses);
   const int64_t rows = b.rows(S::Logits);
   if constexpr (N > 1) {
-    int device = 0, most_shared = 0;
-    check(cudaGetDevice(&device), "finding the GPU");
-    check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-          "reading the size of shared memory");
     const int row_bytes = call.columns * static_cast<int>(sizeof(T));
-    if (row_bytes + 1024 <= most_shared) {
+    if (row_bytes + 1024 <= device_block_shared_bytes()) {
       const auto kernel = classifier_staged_kernel<T, N>;
       check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, row_bytes),
             "reserving shared memory for the classifier");

@@ -68,6 +68,36 @@ __device__ inline void load_wide(const T* p, float (&out)[N]) {
   widen(load_vec<N>(p), out);
 }
 
+// Copies a vector into shared memory without waiting, where it has 16 bytes (or 4); else at once. Copies
+// since the last copies_commit() are a group; copies_wait<n>() returns when all but this thread's last n
+// groups are there, copies_wait_all() when everything is, in a group or not.
+template <class T, int N>
+__device__ inline void copy_ahead(Vec<T, N>* to, const T* from) {
+  if constexpr (sizeof(Vec<T, N>) == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                     static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+                 "l"(from)
+                 : "memory");
+  } else if constexpr (sizeof(Vec<T, N>) == 4) {
+    asm volatile(
+        "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+        "l"(from)
+        : "memory");
+  } else {
+    *to = load_vec<N>(from);
+  }
+}
+__device__ inline void copies_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int n>
+__device__ inline void copies_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
+}
+__device__ inline void copies_wait_all() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 // Elements of T in a 16-byte access.
 template <class T>
 inline constexpr int kLanes = 16 / static_cast<int>(sizeof(T));

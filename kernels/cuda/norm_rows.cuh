@@ -22,33 +22,6 @@ __device__ inline Vec<T, N> normalised(const float (&x)[N], float rstd, const fl
   return narrow<T>(y);
 }
 
-// Copies a vector into shared memory without waiting, where it has 16 bytes (or 4); else at once. Copies
-// since the last copies_commit() are a group; copies_wait<n>() returns when all but this thread's last n
-// groups are there.
-template <class T, int N>
-__device__ inline void copy_ahead(Vec<T, N>* to, const T* from) {
-  if constexpr (sizeof(Vec<T, N>) == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                     static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-                 "l"(from)
-                 : "memory");
-  } else if constexpr (sizeof(Vec<T, N>) == 4) {
-    asm volatile(
-        "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-        "l"(from)
-        : "memory");
-  } else {
-    *to = load_vec<N>(from);
-  }
-}
-__device__ inline void copies_commit() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-template <int n>
-__device__ inline void copies_wait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
-}
-
 // Rows that one warp works on alone, on their way into shared memory: while it works on one, the next is
 // copied. A lane copies and reads only its own vectors, those of columns (v·32 + lane)·N on, so that no
 // thread waits for another.
@@ -73,11 +46,7 @@ struct RowRing {
 
 // The most warps a block, up to `most`, whose rings fit into this GPU's shared memory.
 inline int ring_warps(int most, int warp_bytes) {
-  int device = 0, shared = 0;
-  check(cudaGetDevice(&device), "finding the GPU");
-  check(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-        "reading the size of shared memory");
-  return std::clamp(shared / warp_bytes, 1, most);
+  return std::clamp(device_block_shared_bytes() / warp_bytes, 1, most);
 }
 
 // Threads a block and vectors a thread for a row that a block walks side by side: as few vectors as leave the
