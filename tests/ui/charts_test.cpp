@@ -92,9 +92,26 @@ TEST(SeriesData, View_KeepsExtremesAndBadPoints) {
     EXPECT_LE(shown_least, least);
     EXPECT_GE(shown_most, most);
     EXPECT_EQ(bad, !view.bad.empty()) << low << " to " << high;
-    EXPECT_LE(view.raw.x.size(), 3u * 300u + 6u);
+    EXPECT_LE(view.raw.x.size(), 2u * 300u + 6u);
     EXPECT_TRUE(std::ranges::is_sorted(view.raw.x));
   }
+}
+
+// A dense curve is drawn once over, not back and forth in each column; and it ends at its last value.
+TEST(SeriesData, View_OfANoisyCurve_IsOneStrokeAColumn) {
+  const PointColumns points = noise(100'000, 17);
+  SeriesData data;
+  data.assign(points);
+  SeriesView view;
+  data.view(1, 100'000, 300, view);
+  double strokes = 0, between = 0;
+  for (size_t i = 1; i < view.raw.x.size(); ++i) {
+    const double length = std::abs(view.raw.y[i] - view.raw.y[i - 1]);
+    (view.raw.x[i] == view.raw.x[i - 1] ? strokes : between) += length;
+  }
+  EXPECT_LT(between, 0.25 * strokes);
+  EXPECT_EQ(view.raw.x.back(), points.x.back());
+  EXPECT_EQ(view.raw.y.back(), points.y.back());
 }
 
 TEST(SeriesData, View_OfAGap_BreaksTheLine) {

@@ -192,9 +192,23 @@ void SeriesData::add_column(size_t first, size_t last, SeriesView& view) const {
     view.raw.add(at, block.low);
     return;
   }
-  view.raw.add(at, block.low);
-  view.raw.add(at, block.high);
-  if (std::isfinite(y_[last - 1])) view.raw.add(x_[last - 1], y_[last - 1]);
+  // From the end that is nearer to where the line is: a dense curve is then one stroke a column.
+  const double before = view.raw.y.empty() ? kNan : view.raw.y.back();
+  const bool from_high = std::abs(before - block.high) < std::abs(before - block.low);
+  view.raw.add(at, from_high ? block.high : block.low);
+  view.raw.add(at, from_high ? block.low : block.high);
+  if (last == size() && std::isfinite(y_.back())) view.raw.add(x_.back(), y_.back());
+}
+
+size_t SeriesData::first_from(double at, size_t begin, size_t end) const {
+  size_t stride = 1;
+  while (begin + stride < end && x_[begin + stride] < at) {
+    begin += stride;
+    stride *= 2;
+  }
+  const auto point = [&](size_t index) { return x_.begin() + static_cast<std::ptrdiff_t>(index); };
+  return static_cast<size_t>(std::lower_bound(point(begin), point(std::min(begin + stride, end)), at) -
+                             x_.begin());
 }
 
 void SeriesData::view(double low, double high, int columns, SeriesView& view, int smooth_columns) const {
@@ -210,12 +224,7 @@ void SeriesData::view(double low, double high, int columns, SeriesView& view, in
     const double width = (high - low) / count;
     size_t begin = first;
     for (int column = 0; begin < last && column < count; ++column) {
-      const auto from = x_.begin() + static_cast<std::ptrdiff_t>(begin);
-      const auto to = x_.begin() + static_cast<std::ptrdiff_t>(last);
-      const auto end =
-          column + 1 == count
-              ? last
-              : static_cast<size_t>(std::lower_bound(from, to, low + width * (column + 1)) - x_.begin());
+      const size_t end = column + 1 == count ? last : first_from(low + width * (column + 1), begin, last);
       if (end > begin) visit(begin, end);
       begin = end;
     }

@@ -18,8 +18,8 @@ struct Polyline {
   void add(double at, double value);
 };
 
-// What of a series is drawn: all points while they are fewer than the pixels, else minimum, maximum and last
-// of each pixel column, so that no extreme is lost.
+// What of a series is drawn: all points while they are fewer than the pixels, else minimum and maximum of each
+// pixel column, so that no extreme is lost, and the series' last value.
 struct SeriesView {
   Polyline raw;
   Polyline smooth;           // at most one point a pixel column; empty without smoothing
@@ -67,6 +67,8 @@ class SeriesData {
   void update_pyramid(size_t from);
   void update_smoothing(size_t from);
   void add_column(size_t first, size_t last, SeriesView& view) const;
+  // The first point of [begin, end) at `at` or later, in time that grows with the logarithm of its distance.
+  size_t first_from(double at, size_t begin, size_t end) const;
 
   std::vector<double> x_, y_;
   std::vector<double> low_, high_;     // empty: raw points
