@@ -15,6 +15,7 @@
 #include "core/platform/process.h"
 #include "core/platform/system_traits.h"
 #include "core/program/gpu_table.h"
+#include "kernels/api/avoided_versions.h"
 
 namespace lathe {
 
@@ -23,47 +24,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array kFindings = {Finding::Good, Finding::Warning, Finding::Bad};
-
-// "9.19.0" as numbers to compare; what follows the digits and points doesn't count.
-std::vector<int> version_numbers(std::string_view text) {
-  std::vector<int> numbers(1, 0);
-  for (const char c : text) {
-    if (c == '.') {
-      numbers.push_back(0);
-    } else if (c >= '0' && c <= '9' && numbers.back() < 1000000) {
-      numbers.back() = numbers.back() * 10 + (c - '0');
-    } else {
-      break;
-    }
-  }
-  return numbers;
-}
-
-// Versions from `first` to below `end` of a component, and what is wrong with them.
-struct Avoided {
-  std::string_view component, first, end, trouble, advice;
-  int compute_capability_major = 0;  // 0: on every GPU
-};
-constexpr std::array kAvoided = {
-    Avoided{"driver", "0", "580", "is older than CUDA 13 needs", "Install driver 580 or newer."},
-    Avoided{"cudnn", "9.0", "9.10", "is older than Lathe was tested with", "Install cuDNN 9.19 or newer."},
-    Avoided{"cudnn", "9.10.0", "9.10.2", "has a wrong attention backward", "Install cuDNN 9.19 or newer."},
-    Avoided{"cudnn", "9.11", "9.13", "has a wrong attention backward on Hopper",
-            "Install cuDNN 9.19 or newer.", 9},
-    Avoided{"cudnn", "9.14", "9.15", "crashes in graphs of uneven key length",
-            "Put a newer cuDNN first on the library path (PyTorch carries one)."},
-};
-
-const Avoided* avoided(const std::string& component, const std::string& version, int compute_capability) {
-  const std::vector<int> numbers = version_numbers(version);
-  const auto matches = [&](const Avoided& entry) {
-    return entry.component == component && numbers >= version_numbers(entry.first) &&
-           numbers < version_numbers(entry.end) &&
-           (entry.compute_capability_major == 0 || entry.compute_capability_major == compute_capability / 10);
-  };
-  const auto found = std::find_if(kAvoided.begin(), kAvoided.end(), matches);
-  return found == kAvoided.end() ? nullptr : &*found;
-}
 
 Check check_history(const std::filesystem::path& home) {
   const FileSystemTraits traits = file_system_traits(home);
@@ -246,7 +206,7 @@ std::vector<Check> check_host(const std::filesystem::path& home) {
 std::vector<Check> check_versions(const DeviceInfo& device) {
   std::vector<Check> checks;
   for (const auto& [component, version] : device.versions) {
-    const Avoided* trouble = avoided(component, version, device.target.compute_capability);
+    const AvoidedVersion* trouble = avoided_version(component, version, device.target.compute_capability);
     Check check{component, trouble ? Finding::Warning : Finding::Good, version};
     if (trouble) check.text += fmt::format(" {}. {}", trouble->trouble, trouble->advice);
     check.values = {{"version", version}, {"avoid", trouble != nullptr}};

@@ -89,12 +89,13 @@ CudaBackend::CudaBackend(int ordinal) : device_(std::make_shared<Device>()) {
   d.info.target = {DeviceKind::Cuda, architecture, true};
   d.info.total_bytes = static_cast<int64_t>(properties.totalGlobalMem);
   const std::string driver_version = d.nvml->driver_version();
+  const std::string cudnn = library_version(cudnn_version());
   d.info.versions = {{"driver", driver_version.empty() ? "CUDA " + version_text(driver) : driver_version},
                      {"cuda", version_text(runtime)},
                      {"cublaslt", library_version(static_cast<int64_t>(cublasLtGetVersion()))},
-                     {"cudnn", library_version(cudnn_version())}};
+                     {"cudnn", cudnn}};
   d.gemm = std::make_unique<GemmLibrary>();
-  d.sdpa = std::make_unique<SdpaLibrary>(architecture);
+  d.sdpa = std::make_unique<SdpaLibrary>(cudnn, architecture);
   const int64_t used = d.nvml->used_bytes().value_or(0);
   const int64_t added = d.used_before_context > 0 ? std::max<int64_t>(used - d.used_before_context, 0) : 0;
   d.own_bytes = d.nvml->process_bytes().value_or(added);

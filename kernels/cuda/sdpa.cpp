@@ -1,5 +1,6 @@
 #include "kernels/cuda/sdpa.h"
 
+#include "kernels/api/avoided_versions.h"
 #include "kernels/api/error.h"
 #include "kernels/cuda/attention_own.h"
 
@@ -92,20 +93,9 @@ std::optional<Launch> bind_cudnn(const Binding& b, const AttentionShape& shape, 
 
 }  // namespace
 
-std::string cudnn_objection(int64_t version, int compute_capability) {
-  if (version == 0) return "this build has no cuDNN attention";
-  const std::string text = "cuDNN " + std::to_string(version / 10000) + "." +
-                           std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
-  if (version < 90600) return text + " is too old (9.6 or newer is needed)";
-  if (version == 91000 || version == 91001) return text + " is known to give wrong attention results";
-  if (compute_capability / 10 == 9 && version >= 91100 && version < 91300)
-    return text + " is known to give wrong attention results on Hopper";
-  return {};
-}
-
-SdpaLibrary::SdpaLibrary(int compute_capability) {
-  if (cudnn_objection(cudnn_version(), compute_capability).empty())
-    cudnn_ = std::make_unique<CudnnAttention>();
+SdpaLibrary::SdpaLibrary(const std::string& cudnn_version, int compute_capability) {
+  const AvoidedVersion* trouble = avoided_version("cudnn", cudnn_version, compute_capability);
+  if (cudnn_version != "none" && !(trouble && trouble->unusable)) cudnn_ = std::make_unique<CudnnAttention>();
 }
 
 Launch SdpaLibrary::prepare(const Binding& binding, KernelSelection& selection) {

@@ -12,8 +12,8 @@ namespace lathe::cuda {
 
 class SdpaLibrary {
  public:
-  // Takes cuDNN where its version can be trusted on this architecture (90 for sm_90).
-  explicit SdpaLibrary(int compute_capability);
+  // Takes cuDNN ("9.19.0"; "none") where its version can be trusted on this architecture (90 for sm_90).
+  SdpaLibrary(const std::string& cudnn_version, int compute_capability);
 
   // An Attention or AttentionBackward op. BF16 without a document mask goes to cuDNN if it has a kernel whose
   // workspace fits, all else to the own kernels. The choice is recorded in `selection`.
@@ -22,8 +22,5 @@ class SdpaLibrary {
  private:
   std::unique_ptr<CudnnAttention> cudnn_;  // null: not used
 };
-
-// Why a cuDNN of this version (91900 for 9.19.0) isn't used on this architecture; empty when it is.
-std::string cudnn_objection(int64_t version, int compute_capability);
 
 }  // namespace lathe::cuda

@@ -7,6 +7,7 @@
 #include "core/experiment/device_rates.h"
 #include "core/platform/files.h"
 #include "core/program/cost_model.h"
+#include "kernels/api/avoided_versions.h"
 #include "kernels/cpu/cpu_backend.h"
 
 namespace lathe {
@@ -36,6 +37,25 @@ TEST(Doctor, Versions_AreJudgedByTheAvoidList) {
   EXPECT_EQ(finding_of("cudnn", "9.14.0"), Finding::Warning);
   EXPECT_EQ(finding_of("cudnn", "none"), Finding::Good);  // own kernels take over
   EXPECT_EQ(finding_of("cublaslt", "13.0.2"), Finding::Good);
+}
+
+// What gives wrong gradients is passed over, not only warned of.
+TEST(Doctor, CudnnWithWrongResults_IsUnusable) {
+  const auto unusable = [](const char* version, int compute_capability) {
+    const AvoidedVersion* trouble = avoided_version("cudnn", version, compute_capability);
+    return trouble && trouble->unusable;
+  };
+  EXPECT_TRUE(unusable("9.5.1", 120));
+  EXPECT_FALSE(unusable("9.6.0", 120));
+  EXPECT_TRUE(unusable("9.10.0", 120));
+  EXPECT_TRUE(unusable("9.10.1", 90));
+  EXPECT_FALSE(unusable("9.10.2", 90));
+  EXPECT_TRUE(unusable("9.12.0", 90));
+  EXPECT_FALSE(unusable("9.12.0", 120));
+  EXPECT_FALSE(unusable("9.13.0", 90));
+  EXPECT_FALSE(unusable("9.14.0", 90));
+  EXPECT_FALSE(unusable("9.19.0", 90));
+  EXPECT_FALSE(unusable("none", 90));
 }
 
 TEST(Doctor, Host_IsSeenWithItsHistoryFolder) {
