@@ -22,8 +22,7 @@ namespace lathe {
 
 namespace {
 
-constexpr int64_t kInFlight = 2;     // micro-steps the host runs ahead of the device: requests act that soon
-constexpr int64_t kWarmUpdates = 3;  // of a session, left out of the ETA
+constexpr int64_t kInFlight = 2;  // micro-steps the host runs ahead of the device: requests act that soon
 constexpr int64_t kFailuresToGiveUp = 100;  // non-finite updates in a row
 constexpr int64_t kRollbacksToGiveUp = 3;   // from the same step
 constexpr int64_t kStatisticsEvery = 50;    // updates between norms per parameter group
@@ -41,7 +40,7 @@ struct Trainer::Pending {
   Cursor cursor_after;
   std::vector<Ticket> micro;
   Ticket update = -1;
-  Clock::time_point start;
+  RunClock::Moment begin;
   double data_wait_ms = 0;
 };
 
@@ -54,13 +53,12 @@ Trainer::Trainer(const TrainingJob& job, TrainingProgress progress, TrainingObse
   if (progress_.cursor.is_null()) progress_.cursor = cursor_to_json(job_.data.sampler->cursor());
   result_.step = progress_.step;
   result_.checkpoint_step = -1;
-  active_before_ms_ = progress_.active_ms;
 }
 
 Trainer::~Trainer() = default;
 
 TrainingResult Trainer::run() {
-  active_since_ = last_update_end_ = warm_since_ = Clock::now();
+  clock_.begin(progress_.active_ms, Clock::now());
   set_live(RunStatus::Running, "starting", 0);
   restart_feed();
   std::optional<Stop> stop;
@@ -138,7 +136,7 @@ std::optional<Trainer::Stop> Trainer::micro_steps(UpdateBatch& batch, Pending& u
   const auto count = static_cast<int64_t>(batch.micro.size());
   for (int64_t i = 0; i < count; ++i) {
     if (auto stop = between_micro_steps(i)) return stop;
-    if (i == 0) window_start_ = Clock::now();
+    if (i == 0) clock_.begin_update(Clock::now());
     enqueue_micro_step(batch, static_cast<size_t>(i), update);
     if (i == 0 && pending_) {
       // The device is busy with this update already while the host looks at the one before.
@@ -163,7 +161,7 @@ void Trainer::enqueue_micro_step(const UpdateBatch& batch, size_t index, Pending
 void Trainer::enqueue_update(const UpdateBatch& batch, Pending& update) {
   update.step = progress_.step + 1;
   update.learning_rate = learning_rate(config(), progress_.step, progress_.tokens);
-  update.start = window_start_;
+  update.begin = clock_.update_begin();
   write_step_scalars(job_.program, job_.executable, config(),
                      {batch.valid_tokens, update.learning_rate, progress_.optimizer_step + 1,
                       accepted_norm(config().guard, progress_), update.step});
@@ -187,25 +185,15 @@ std::optional<Trainer::Stop> Trainer::finish_update() {
   progress_.tokens += update->tokens;
   if (!skipped) ++progress_.optimizer_step;
   progress_.cursor = cursor_to_json(update->cursor_after);
-  progress_.active_ms = active_ms(end);
+  progress_.active_ms = clock_.active_ms(end);
   result_.last_loss = loss;
   if (job_.position) {
     job_.position->step = progress_.step;
     job_.position->tokens = progress_.tokens;
     job_.position->active_ms = progress_.active_ms;
   }
-  ++session_updates_;
-  if (session_updates_ > kWarmUpdates) {
-    ++warm_updates_;
-  } else {
-    warm_since_ = end;
-  }
 
-  // The device may have started behind the previous update's end only.
-  const auto start = std::max(update->start, last_update_end_);
-  const double step_ms = std::max(ms_between(start, end), 1e-3);
-  const double whole_ms = std::max(ms_between(last_update_end_, end), 1e-3);
-  last_update_end_ = end;
+  const WindowTimes times = clock_.end_update(update->begin, backward_end, end);
   UpdateRow row;
   static_cast<RowPosition&>(row) = position();
   row.time_ms = wall_ms;
@@ -217,39 +205,25 @@ std::optional<Trainer::Stop> Trainer::finish_update() {
   row.lr = update->learning_rate;
   row.valid_tokens = static_cast<double>(update->valid_tokens);
   row.data_wait_ms = update->data_wait_ms;
-  row.forward_backward_ms = std::max(ms_between(start, backward_end), 0.0);
-  row.update_ms = ms_between(std::max(start, backward_end), end);
-  row.step_ms = step_ms;
-  row.tokens_per_s = 1000.0 * static_cast<double>(update->tokens) / step_ms;
-  row.tokens_per_s_valid = 1000.0 * static_cast<double>(update->valid_tokens) / step_ms;
-  row.tokens_per_s_end_to_end = 1000.0 * static_cast<double>(update->tokens) / whole_ms;
+  row.forward_backward_ms = times.forward_backward_ms;
+  row.update_ms = times.update_ms;
+  row.step_ms = times.step_ms;
+  row.tokens_per_s = 1000.0 * static_cast<double>(update->tokens) / times.step_ms;
+  row.tokens_per_s_valid = 1000.0 * static_cast<double>(update->valid_tokens) / times.step_ms;
+  row.tokens_per_s_end_to_end = 1000.0 * static_cast<double>(update->tokens) / times.end_to_end_ms;
   row.memory_planned = static_cast<double>(job_.estimate.process_bytes());
   const MemoryReport memory = job_.executable.memory();
   row.memory_arena = static_cast<double>(memory.arena_bytes);
   const bool host = job_.device.target.kind == DeviceKind::Cpu;
   row.memory_process = static_cast<double>(host ? process_memory().resident_bytes : memory.process_bytes);
-  watch_speed(step_ms);
+  if (const std::optional<double> factor = speed_watch_.slower(times.step_ms)) {
+    say(EventLevel::Warning,
+        fmt::format("Updates now take {:.0f} ms, {:.1f} times as long as at the start of this session.",
+                    times.step_ms, *factor));
+  }
   job_.writer.add_update(row);
   if (observer_.on_update) observer_.on_update(row, eta_ms());
   return guard_update(*update, skipped, norm, culprit(square_sums, loss));
-}
-
-// Warns once when updates take twice as long as this session's did: another program on the GPU, heat, or
-// spilling.
-void Trainer::watch_speed(double step_ms) {
-  constexpr size_t kKnown = 32;
-  if (step_times_.size() < kKnown) {
-    step_times_.push_back(step_ms);
-    std::sort(step_times_.begin(), step_times_.end());
-    return;
-  }
-  const double usual = step_times_[kKnown / 2];
-  slow_updates_ = step_ms > 2 * usual ? slow_updates_ + 1 : 0;
-  if (slow_updates_ == 3) {
-    say(EventLevel::Warning,
-        fmt::format("Updates now take {:.0f} ms, {:.1f} times as long as at the start of this session.",
-                    step_ms, step_ms / usual));
-  }
 }
 
 std::string Trainer::culprit(std::span<const double> square_sums, double loss) const {
@@ -317,8 +291,7 @@ std::optional<Trainer::Stop> Trainer::roll_back(const std::string& why) {
   job_.data.sampler->skip(skip);
   progress_.cursor = cursor_to_json(job_.data.sampler->cursor());
   job_.writer.begin_session(step + 1);
-  active_before_ms_ = progress_.active_ms;
-  active_since_ = Clock::now();
+  clock_.set_back(progress_.active_ms, Clock::now());
   window_dropped_ = true;
   restart_feed();
   say(EventLevel::Warning,
@@ -386,9 +359,7 @@ std::optional<Trainer::Stop> Trainer::pause(const std::string& reason, int64_t m
   if (pending_) {
     if (auto stop = finish_update()) return stop;
   }
-  const auto paused_at = Clock::now();
-  active_before_ms_ = active_ms();
-  active_ = false;
+  clock_.pause(Clock::now());
   set_live(RunStatus::Paused, reason, micro_step);
   say(EventLevel::Info,
       fmt::format("Paused at step {}, micro-step {}: {}.", progress_.step, micro_step, reason));
@@ -399,13 +370,7 @@ std::optional<Trainer::Stop> Trainer::pause(const std::string& reason, int64_t m
     take_commands();
     set_live(RunStatus::Paused, reason, micro_step);
   }
-  // Every clock that a pause must not count moves on by its length.
-  active_ = true;
-  active_since_ = Clock::now();
-  const auto paused = active_since_ - paused_at;
-  window_start_ += paused;
-  last_update_end_ += paused;
-  warm_since_ += paused;
+  clock_.go_on(Clock::now());
   if (!job_.control.stopping()) {
     say(EventLevel::Info, fmt::format("Going on at step {}.", progress_.step));
     answer(CommandKind::Resume, fmt::format("going on at step {}", progress_.step));
@@ -598,17 +563,15 @@ RowPosition Trainer::position() const {
   return row;
 }
 
-int64_t Trainer::active_ms(Clock::time_point at) const {
-  return active_before_ms_ + (active_ ? static_cast<int64_t>(ms_between(active_since_, at)) : 0);
+int64_t Trainer::active_ms() const {
+  return clock_.active_ms(Clock::now());
 }
 
 std::optional<int64_t> Trainer::eta_ms() const {
   std::optional<double> left;
-  if (warm_updates_ > 0) {
-    const double per_update = ms_between(warm_since_, last_update_end_) / static_cast<double>(warm_updates_);
-    if (const auto last = last_update(config()))
-      left = per_update * static_cast<double>(*last - progress_.step);
-  }
+  const std::optional<double> per_update = clock_.ms_per_update();
+  if (const auto last = last_update(config()); last && per_update)
+    left = *per_update * static_cast<double>(*last - progress_.step);
   if (config().run.wall_minutes > 0) {
     const double wall = config().run.wall_minutes * 60000 - static_cast<double>(active_ms());
     left = left ? std::min(*left, wall) : wall;

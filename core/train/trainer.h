@@ -14,6 +14,7 @@
 #include "core/history/history_store.h"
 #include "core/program/estimate.h"
 #include "core/train/checkpoint.h"
+#include "core/train/run_clock.h"
 #include "core/train/run_control.h"
 #include "core/train/step_io.h"
 #include "core/train/telemetry.h"
@@ -97,10 +98,9 @@ class Trainer {
   void set_live(RunStatus state, const std::string& phase, int64_t micro_step);
   void restart_feed();
   RowPosition position() const;
-  int64_t active_ms(Clock::time_point at = Clock::now()) const;
+  int64_t active_ms() const;
   std::optional<int64_t> eta_ms() const;
   std::string culprit(std::span<const double> square_sums, double loss) const;
-  void watch_speed(double step_ms);
 
   TrainingJob job_;
   TrainingProgress progress_;
@@ -111,18 +111,10 @@ class Trainer {
   std::unique_ptr<Pending> pending_;
   std::vector<Command> open_commands_;
 
-  bool active_ = true;              // not paused
-  bool window_dropped_ = false;     // a roll-back made the open window void
-  Clock::time_point window_start_;  // of the open window's first micro-step
-  Clock::time_point active_since_;  // active time counts from here, on top of active_before_ms_
-  int64_t active_before_ms_ = 0;
-  Clock::time_point last_update_end_;
-  int64_t session_updates_ = 0;     // finished in this session
-  Clock::time_point warm_since_;    // end of this session's warm-up
-  int64_t warm_updates_ = 0;        // since then
-  std::vector<double> step_times_;  // of this session's first updates, sorted
-  int64_t slow_updates_ = 0;        // in a row
-  int64_t failures_in_a_row_ = 0;   // non-finite updates
+  RunClock clock_;
+  SpeedWatch speed_watch_;
+  bool window_dropped_ = false;    // a roll-back made the open window void
+  int64_t failures_in_a_row_ = 0;  // non-finite updates
   int64_t rollbacks_at_step_ = 0, last_rollback_step_ = -1;
   std::vector<std::vector<float>> samples_before_;  // of the weights, when this update is one with statistics
 };
