@@ -50,7 +50,7 @@ MainWindow::MainWindow(AppContext& context, PageFactory make_page, QWidget* pare
   auto* banner_row = new QHBoxLayout(banner_);
   banner_row->setContentsMargins(2 * Theme::grid, Theme::grid, 2 * Theme::grid, 0);
   banner_text_->setWordWrap(true);
-  set_style_property(banner_text_, "tint", QStringLiteral("warning"));
+  set_tint(banner_text_, Tone::Warning);
   auto* dismiss = make_button(tr("Not now"), tr("Hide this; the run stays resumable in Runs"));
   banner_row->addWidget(banner_text_, 1);
   banner_row->addWidget(banner_action_);
@@ -174,7 +174,7 @@ void MainWindow::make_shortcuts() {
 Page* MainWindow::page(Place place) {
   Page*& slot = pages_[static_cast<size_t>(place)];
   if (!slot) {
-    slot = make_page_(context_, place);
+    slot = make_page_(context_, place, stack_);
     QWidget* placeholder = stack_->widget(static_cast<int>(place));
     stack_->insertWidget(static_cast<int>(place), slot);
     stack_->removeWidget(placeholder);

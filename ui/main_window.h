@@ -23,7 +23,7 @@ class RunWatch;
 class TrainingGuard;
 
 // Makes the page of a place; called once a place, when it is first needed or the window is idle.
-using PageFactory = std::function<Page*(AppContext&, Place)>;
+using PageFactory = std::function<Page*(AppContext&, Place, QWidget* parent)>;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT

@@ -1,6 +1,7 @@
 #include "ui/navigation_rail.h"
 
 #include <QButtonGroup>
+#include <QPainter>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -15,8 +16,6 @@ constexpr int kRailWidth = 9 * Theme::grid;
 NavigationRail::NavigationRail(const Theme& theme, QWidget* parent)
     : QWidget(parent), theme_(theme), group_(new QButtonGroup(this)) {
   setFixedWidth(kRailWidth);
-  setObjectName(QStringLiteral("rail"));
-  setAttribute(Qt::WA_StyledBackground);
   setAccessibleName(tr("Places"));
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(4, Theme::grid, 4, Theme::grid);
@@ -51,6 +50,12 @@ QToolButton* NavigationRail::make_button(const QString& text, const QString& ico
   button->setFocusPolicy(Qt::TabFocus);
   button->setAccessibleName(text);
   return button;
+}
+
+void NavigationRail::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), palette().color(QPalette::Base));
+  painter.fillRect(width() - 1, 0, 1, height(), palette().color(QPalette::Mid));
 }
 
 void NavigationRail::set_place(Place place) {

@@ -25,6 +25,9 @@ class NavigationRail : public QWidget {
   void place_chosen(lathe::ui::Place place);
   void alerts_toggled();
 
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
  private:
   QToolButton* make_button(const QString& text, const QString& icon);
 

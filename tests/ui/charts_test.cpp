@@ -248,6 +248,24 @@ TEST(Chart, YRange_ClipsOutliersOnlyWhenAsked) {
   EXPECT_LT(chart.y_range().second, 10);
 }
 
+TEST(Chart, WithoutValues_HasNoTicks) {
+  Chart chart(info("a"));
+  chart.resize(600, 300);
+  chart.set_series(QStringLiteral("s"), {QStringLiteral("S"), Qt::red});
+  const auto labels = [&] {  // whether anything stands left of the y axis
+    const QImage picture = chart.picture(QSize(600, 300), 1);
+    int inked = 0;
+    for (int y = 60; y < 260; ++y) {
+      for (int x = 0; x < 56; ++x) inked += picture.pixel(x, y) != picture.pixel(0, 60);
+    }
+    return inked > 0;
+  };
+  EXPECT_FALSE(labels());
+  chart.assign(QStringLiteral("s"), noise(50, 3));
+  chart.set_x_range(1, 50);
+  EXPECT_TRUE(labels());
+}
+
 TEST(Chart, Keys_ZoomPanAndReset) {
   Chart chart(info("a"));
   chart.set_x_range(0, 800);

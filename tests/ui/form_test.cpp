@@ -17,6 +17,7 @@
 #include "ui/forms/setting_editor.h"
 #include "ui/forms/setting_row.h"
 #include "ui/text.h"
+#include "ui/theme/widgets.h"
 
 namespace lathe::ui {
 namespace {
@@ -107,9 +108,9 @@ TEST_F(FormTest, Row_SettingBreaksARule_SaysWhyAndMends) {
   for (const QLabel* label : row->findChildren<QLabel*>())
     said |= label->text().contains(QStringLiteral("does not divide")) && !label->isHidden();
   EXPECT_TRUE(said);
-  EXPECT_TRUE(form_.findChild<QLineEdit*>(QStringLiteral("model.kv_heads"))->property("invalid").toBool());
+  EXPECT_EQ(tone_of(*form_.findChild<QLineEdit*>(QStringLiteral("model.kv_heads"))), Tone::Bad);
   document_.set_text("model.kv_heads", QStringLiteral("4"));
-  EXPECT_FALSE(form_.findChild<QLineEdit*>(QStringLiteral("model.kv_heads"))->property("invalid").toBool());
+  EXPECT_EQ(tone_of(*form_.findChild<QLineEdit*>(QStringLiteral("model.kv_heads"))), Tone::Plain);
 }
 
 TEST_F(FormTest, UndoStack_PresetLoad_IsOneStep) {

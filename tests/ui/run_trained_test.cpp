@@ -5,6 +5,7 @@
 #include <QPushButton>
 #include <QTabWidget>
 #include <QTableView>
+#include <QTest>
 #include <fstream>
 
 #include "core/config/presets.h"
@@ -18,6 +19,7 @@
 #include "ui/pages/run_try_tab.h"
 #include "ui/pages/runs_page.h"
 #include "ui/text.h"
+#include "ui/theme/widgets.h"
 
 namespace lathe::ui {
 namespace {
@@ -67,17 +69,13 @@ TEST(RunPage, TrainedRun_VerifiesAndWrites) {
   page.checkpoints().apply({.checkpoints = std::vector<CheckpointRow>{page.checkpoints().model().row(0)}});
   EXPECT_TRUE(wait_until([&] { return page.checkpoints().verdict().startsWith(QStringLiteral("All ")); }));
 
-  // The profile that `lathe profile --run` writes.
+  // The profile that `lathe profile --run` measures, asked for by a click.
   EXPECT_TRUE(page.profile().empty());
   page.tabs().setCurrentWidget(&page.profile());
-  {
-    PrepareRequest request;
-    PreparedModel model = plan_model(config, surroundings.context.registry, request);
-    allocate_model(model, surroundings.context.registry, request);
-    const Profile profile = profile_model(model, CostModel(nullptr, {}));
-    write_file_atomically(home / "runs" / id / kProfileFile, to_json(profile).dump());
-  }
-  ASSERT_TRUE(wait_until([&] { return !page.profile().empty(); }));
+  auto* measure = page.profile().findChild<EmptyState*>()->findChild<QPushButton*>();
+  ASSERT_TRUE(measure != nullptr && measure->isVisible());
+  QTest::mouseClick(measure, Qt::LeftButton);
+  ASSERT_TRUE(wait_until([&] { return !page.profile().empty(); }, 120'000));
   EXPECT_GT(page.profile().model().rowCount(), 5);
   EXPECT_TRUE(page.profile().summary().contains(QStringLiteral("idle"))) << to_std(page.profile().summary());
   page.profile().show_by(ProfileBy::Phase);

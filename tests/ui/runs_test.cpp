@@ -24,6 +24,7 @@
 #include "ui/pages/run_controls.h"
 #include "ui/pages/run_export.h"
 #include "ui/pages/run_page.h"
+#include "ui/pages/run_tab_parts.h"
 #include "ui/pages/run_tabs.h"
 #include "ui/pages/runs_compare.h"
 #include "ui/pages/runs_import_dialog.h"
@@ -180,6 +181,20 @@ TEST_F(TwoRuns, Ticked_AreOverlaidAndMeasuredAgainstTheBaseline) {
   page->show_runs({fast});
   ASSERT_TRUE(wait_until([&] { return loss->series_keys() == QStringList{fast}; }));
   EXPECT_EQ(loss->style(fast).color, before);
+}
+
+TEST(Cells, MarkOfASelectedRow_StandsOutFromTheHighlight) {
+  QStyleOptionViewItem option;
+  const QColor color = option.palette.highlight().color();
+  for (const bool selected : {false, true}) {
+    option.state.setFlag(QStyle::State_Selected, selected);
+    set_mark(&option, color, 16, 0);
+    const QImage mark =
+        option.icon.pixmap(QSize(16, 16), selected ? QIcon::Selected : QIcon::Normal).toImage();
+    EXPECT_EQ(mark.pixelColor(8, 8).rgb(), color.rgb());
+    EXPECT_EQ(mark.pixelColor(1, 8).rgb(),
+              (selected ? option.palette.highlightedText().color() : color).rgb());
+  }
 }
 
 TEST_F(TwoRuns, FilterRenameArchiveOpen_Work) {

@@ -43,6 +43,14 @@ double contrast(const QColor& a, const QColor& b) {
   return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
 }
 
+QColor laid_over(const QColor& tint, const QColor& below) {
+  const auto mix = [&](float over, float under) {
+    return over * tint.alphaF() + under * (1 - tint.alphaF());
+  };
+  return QColor::fromRgbF(mix(tint.redF(), below.redF()), mix(tint.greenF(), below.greenF()),
+                          mix(tint.blueF(), below.blueF()));
+}
+
 TEST(Theme, BothPalettes_Texts_ReachReadableContrast) {
   for (const Colors* colors : {&light_colors(), &dark_colors()}) {
     for (const QColor& text :
@@ -51,9 +59,11 @@ TEST(Theme, BothPalettes_Texts_ReachReadableContrast) {
       EXPECT_GE(contrast(text, colors->window), 4.5) << to_std(text.name());
     }
     EXPECT_GE(contrast(colors->accent_text, colors->accent), 4.5);
-    EXPECT_GE(contrast(colors->good, colors->good_tint), 4.5);
-    EXPECT_GE(contrast(colors->warning, colors->warning_tint), 4.5);
-    EXPECT_GE(contrast(colors->bad, colors->bad_tint), 4.5);
+    for (const QColor& below : {colors->surface, colors->window}) {
+      EXPECT_GE(contrast(colors->good, laid_over(tint_of(Tone::Good), below)), 4.5);
+      EXPECT_GE(contrast(colors->warning, laid_over(tint_of(Tone::Warning), below)), 4.5);
+      EXPECT_GE(contrast(colors->bad, laid_over(tint_of(Tone::Bad), below)), 4.5);
+    }
     for (const QColor& series : colors->series)
       EXPECT_GE(contrast(series, colors->surface), 3.0) << to_std(series.name());
   }

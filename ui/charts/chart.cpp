@@ -30,13 +30,13 @@ Chart::Impl::Impl(Chart* owner, ChartInfo chart_info) : chart(owner), info(std::
   unit = new QLabel(
       info.unit == QLatin1String("bytes") || info.unit == QLatin1String("ms") ? QString() : info.unit, chart);
   latest = new QLabel(chart);
+  for (QLabel* quiet : {unit, latest}) quiet->setForegroundRole(QPalette::PlaceholderText);
   latest->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   menu_button = new QToolButton(chart);
   menu_button->setObjectName(QStringLiteral("more"));
   menu_button->setText(QStringLiteral("⋯"));
   menu_button->setAutoRaise(true);
   menu_button->setPopupMode(QToolButton::InstantPopup);
-  menu_button->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; }"));
   menu_button->setAccessibleName(Chart::tr("%1: more").arg(info.title));
   menu = new QMenu(menu_button);
   menu_button->setMenu(menu);

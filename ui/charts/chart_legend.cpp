@@ -2,11 +2,39 @@
 
 #include <QPainter>
 #include <QPixmap>
-#include <QStyle>
+#include <QStyleOptionToolButton>
+#include <QStylePainter>
 #include <QToolButton>
 #include <algorithm>
 
 namespace lathe::ui {
+namespace {
+
+// Quiet until pointed at: what is shown or hidden say the swatch and the strike-out.
+class LegendButton : public QToolButton {
+ public:
+  using QToolButton::QToolButton;
+
+  QSize sizeHint() const override {
+    const QSize words = fontMetrics().size(Qt::TextShowMnemonic, text());
+    return {iconSize().width() + words.width() + 14, std::max(iconSize().height(), words.height()) + 4};
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QStylePainter painter(this);
+    QStyleOptionToolButton option;
+    initStyleOption(&option);
+    if (underMouse() || hasFocus()) {
+      painter.setRenderHint(QPainter::Antialiasing);
+      painter.setPen(palette().color(QPalette::Mid));
+      painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    }
+    painter.drawControl(QStyle::CE_ToolButtonLabel, option);
+  }
+};
+
+}  // namespace
 
 FlowLayout::FlowLayout(QWidget* parent, int gap) : QLayout(parent), gap_(gap) {
   setContentsMargins(0, 0, 0, 0);
@@ -68,10 +96,6 @@ int FlowLayout::place(const QRect& rect, bool move) const {
 ChartLegend::ChartLegend(QWidget* parent) : QWidget(parent) {
   new FlowLayout(this, 4);
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
-  // Quiet until pointed at: what is shown or hidden says the swatch and the strike-out.
-  setStyleSheet(QStringLiteral(
-      "QToolButton { background: transparent; border: 1px solid transparent; padding: 1px 4px; }"
-      "QToolButton:hover, QToolButton:focus { border: 1px solid palette(mid); border-radius: 4px; }"));
 }
 
 void ChartLegend::set_items(const std::vector<Item>& items) {
@@ -91,12 +115,11 @@ void ChartLegend::set_items(const std::vector<Item>& items) {
       painter.setPen(QPen(color, 3, item.pen));
       painter.drawLine(1, 5, 17, 5);
     }
-    auto* button = new QToolButton(this);
+    auto* button = new LegendButton(this);
     button->setText(item.name);
     button->setIcon(swatch);
     button->setIconSize(QSize(18, 10));
     button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-    button->setAutoRaise(true);
     button->setCheckable(true);
     button->setChecked(!item.hidden);
     QFont font = button->font();

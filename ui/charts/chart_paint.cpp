@@ -77,24 +77,20 @@ void Chart::Impl::restyle_all() {
   plot->legend->setBrush(colors.background);
   plot->legend->setBorderPen(QPen(colors.grid, 1));
   plot->legend->setTextColor(colors.text);
-  for (QLabel* label : {unit, latest}) {
-    QPalette palette = label->palette();
-    palette.setColor(QPalette::WindowText, colors.muted);
-    label->setPalette(palette);
-  }
   for (const auto& one : series) restyle(*one);
 }
 
 void Chart::Impl::decimate(int columns, int smooth_columns) {
   const QCPRange range = plot->xAxis->range();
   bad_marks->x.clear();
-  bool any = false;
+  bool any = false, anywhere = false;
   for (const auto& one : series) {
     one->raw->setVisible(!one->hidden);
     one->smooth->setVisible(!one->hidden);
     if (one->hidden) continue;
     one->data->view(range.lower, range.upper, columns, one->view, smooth_columns);
     any = any || !one->view.raw.x.empty();
+    anywhere = anywhere || !one->data->empty();
     if (log_y) {
       drop_non_positive(one->view.raw);
       drop_non_positive(one->view.smooth);
@@ -105,6 +101,10 @@ void Chart::Impl::decimate(int columns, int smooth_columns) {
   }
   std::ranges::sort(bad_marks->x);
   empty->setVisible(!any);
+  // Without values the axes have no scale to tell of.
+  plot->xAxis->setTickLabels(anywhere);
+  plot->yAxis->setTickLabels(any);
+  plot->yAxis->grid()->setVisible(any);
 }
 
 void Chart::Impl::fit_y() {

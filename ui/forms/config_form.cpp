@@ -44,6 +44,7 @@ ConfigForm::ConfigForm(ConfigDocument& document, const Theme& theme, QWidget* pa
     connect(row, &SettingRow::pointed_at, this, [this, row] { show_help(*row); });
   }
   column->addStretch(1);
+  scroll_->setFrameShape(QFrame::NoFrame);
   scroll_->setWidget(content);
   scroll_->setWidgetResizable(true);
   scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

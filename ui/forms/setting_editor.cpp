@@ -23,7 +23,7 @@ void SettingEditor::set_inner(QWidget* inner) {
 }
 
 void SettingEditor::set_invalid(bool invalid) {
-  if (inner_) set_style_property(inner_, "invalid", invalid);
+  if (inner_) set_tone(inner_, invalid ? Tone::Bad : Tone::Plain);
 }
 
 }  // namespace lathe::ui

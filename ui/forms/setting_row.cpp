@@ -74,7 +74,7 @@ SettingRow::SettingRow(const SettingInfo& info, const Theme& theme, QWidget* par
   grid->addWidget(reset_, 0, 2);
   grid->addWidget(problem_, 1, 1, 1, 2);
   grid->setColumnStretch(1, 1);
-  problem_->setProperty("role", QStringLiteral("bad"));
+  set_tone(problem_, Tone::Bad);
   problem_->setWordWrap(true);
   problem_->hide();
 

@@ -39,7 +39,7 @@ DatasetDialog::DatasetDialog(const QString& title, const QString& action, const 
   setAcceptDrops(true);
   setMinimumWidth(72 * Theme::grid);
   QPushButton* accept_button = buttons_->addButton(action, QDialogButtonBox::AcceptRole);
-  accept_button->setProperty("primary", true);
+  set_primary(accept_button);
 
   files_->setAccessibleName(tr("Input files and folders"));
   files_->setSelectionMode(QAbstractItemView::ExtendedSelection);

@@ -34,6 +34,7 @@ DataPage::DataPage(AppContext& context, QWidget* parent)
   list_->setMinimumWidth(22 * Theme::grid);
 
   tabs_ = new QTabWidget;
+  tabs_->setDocumentMode(true);
   tabs_->addTab(make_overview(), tr("Overview"));
   tabs_->addTab(make_windows(), tr("Windows"));
   tabs_->addTab(make_first_batch(), tr("First batch"));
@@ -45,7 +46,7 @@ DataPage::DataPage(AppContext& context, QWidget* parent)
   title_ = new QLabel;
   title_->setFont(Theme::heading_font());
   folder_ = new ElidedLabel;
-  folder_->setProperty("role", QStringLiteral("muted"));
+  set_tone(folder_, Tone::Muted);
   auto* use = make_primary(tr("Train on it"), tr("New takes this dataset as its training data"));
   head->addWidget(title_);
   head->addWidget(folder_, 1);
@@ -142,6 +143,7 @@ QWidget* DataPage::make_overview() {
   sources_->setHorizontalHeaderLabels({tr("File"), tr("Size"), tr("Documents"), tr("Tokens")});
   sources_->setAccessibleName(tr("Sources"));
   sources_->verticalHeader()->hide();
+  sources_->setFrameShape(QFrame::NoFrame);
   sources_->setShowGrid(false);
   sources_->setTextElideMode(Qt::ElideMiddle);
   sources_->setEditTriggers(QAbstractItemView::NoEditTriggers);

@@ -9,20 +9,20 @@
 
 namespace lathe::ui {
 
-Page* make_page(AppContext& context, Place place) {
+Page* make_page(AppContext& context, Place place, QWidget* parent) {
   switch (place) {
     case Place::New:
-      return new NewPage(context);
+      return new NewPage(context, parent);
     case Place::Run:
-      return new RunPage(context);
+      return new RunPage(context, parent);
     case Place::Runs:
-      return new RunsPage(context);
+      return new RunsPage(context, parent);
     case Place::Data:
-      return new DataPage(context);
+      return new DataPage(context, parent);
     case Place::System:
-      return new SystemPage(context);
+      return new SystemPage(context, parent);
     case Place::Help:
-      return new HelpPage(context);
+      return new HelpPage(context, parent);
   }
   return nullptr;
 }

@@ -5,7 +5,8 @@
 
 namespace lathe::ui {
 
-// A new page, owned by the caller; the window calls it once a place.
-Page* make_page(AppContext& context, Place place);
+// A new page; the window calls it once a place. Made where it will stand: a page that moves to another parent
+// has every widget of it styled again.
+Page* make_page(AppContext& context, Place place, QWidget* parent);
 
 }  // namespace lathe::ui

@@ -87,6 +87,7 @@ VerdictPanel::VerdictPanel(NewAssessor& assessor, ConfigDocument& document, cons
   changes_->setAccessibleName(tr("Changes and what they save and cost"));
   changes_->setSelectionBehavior(QAbstractItemView::SelectRows);
   changes_->setSelectionMode(QAbstractItemView::SingleSelection);
+  changes_->setFrameShape(QFrame::NoFrame);
   changes_->setShowGrid(false);
   changes_->setTabKeyNavigation(false);
   changes_->verticalHeader()->hide();
@@ -113,6 +114,7 @@ VerdictPanel::VerdictPanel(NewAssessor& assessor, ConfigDocument& document, cons
   columns_->addLayout(first, 1);
   columns_->addLayout(second, 1);
   auto* scroll = new QScrollArea;
+  scroll->setFrameShape(QFrame::NoFrame);
   scroll->setWidget(content);
   scroll->setWidgetResizable(true);
   scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -160,7 +162,7 @@ void VerdictPanel::show_started() {
   if (!problems.empty()) {
     show_problems(problems);
   } else if (!assessor_.assessment()) {
-    set_style_property(verdict_, "tint", QString());
+    set_tint(verdict_, Tone::Plain);
     verdict_->setText(tr("Estimating…"));
   }
 }
@@ -175,7 +177,7 @@ void VerdictPanel::show_problems(const std::vector<Problem>& problems) {
     lines << QStringLiteral("<a href=\"%1\" style=\"color:%3\">%2</a>")
                  .arg(to_qt(problem.key), to_qt(problem.message).toHtmlEscaped(), theme_.colors().bad.name());
   }
-  set_style_property(verdict_, "tint", QStringLiteral("bad"));
+  set_tint(verdict_, Tone::Bad);
   verdict_->setText(
       tr("%n setting(s) can't be used as they are:", nullptr, static_cast<int>(problems.size())) +
       QStringLiteral("<br>") + lines.join(QStringLiteral("<br>")));
@@ -183,7 +185,7 @@ void VerdictPanel::show_problems(const std::vector<Problem>& problems) {
 }
 
 void VerdictPanel::show_refusal(const Error& error) {
-  set_style_property(verdict_, "tint", QStringLiteral("bad"));
+  set_tint(verdict_, Tone::Bad);
   verdict_->setText(
       (to_qt(error.what_happened()) + QLatin1Char(' ') + to_qt(error.what_to_do())).toHtmlEscaped());
 }
@@ -192,10 +194,9 @@ void VerdictPanel::show_assessment() {
   const Assessment& assessment = *assessor_.assessment();
   set_stale(false);
   const Verdict verdict = assessment.estimate.verdict;
-  set_style_property(verdict_, "tint",
-                     verdict == Verdict::Fits    ? QStringLiteral("good")
-                     : verdict == Verdict::Tight ? QStringLiteral("warning")
-                                                 : QStringLiteral("bad"));
+  set_tint(verdict_, verdict == Verdict::Fits    ? Tone::Good
+                     : verdict == Verdict::Tight ? Tone::Warning
+                                                 : Tone::Bad);
   verdict_->setText(verdict_sentence(assessment));
   bar_->show_assessment(assessment);
   legend_->show_assessment(assessment);

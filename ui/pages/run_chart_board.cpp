@@ -140,8 +140,7 @@ void ChartBoard::make_charts() {
     }
     if (charts_[i] != nullptr) continue;
     auto* chart = new Chart(specs_[i].info, board_);
-    chart->setProperty("card", true);
-    chart->setAttribute(Qt::WA_StyledBackground);
+    chart->setAttribute(Qt::WA_StyledBackground);  // a card
     chart->setMinimumHeight(kRowHeight);
     group_->add(chart);
     chart->set_colors(chart_colors(context_));

@@ -130,16 +130,15 @@ void RunCheckpointsTab::check(bool every_byte) {
     show_state();
     return;
   }
-  set_style_property(verdict_, "role", QStringLiteral("muted"));
+  set_tone(verdict_, Tone::Muted);
   if (every_byte) verdict_->setText(tr("Reading %1…").arg(bytes_text(row->bytes)));
   job_.run([checks = checks_, folder = folder_ / from_utf8(row->path),
             every_byte]() mutable { return every_byte ? checks.verify(folder) : checks.look(folder); },
            [this](const CheckpointVerdict& verdict) {
              verdict_known_ = verdict;
-             set_style_property(verdict_, "role",
-                                !verdict.good        ? QStringLiteral("bad")
-                                : verdict.every_byte ? QStringLiteral("good")
-                                                     : QStringLiteral("muted"));
+             set_tone(verdict_, !verdict.good        ? Tone::Bad
+                                : verdict.every_byte ? Tone::Good
+                                                     : Tone::Muted);
              verdict_->setText(verdict.text);
              show_state();
            });

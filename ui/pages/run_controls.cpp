@@ -192,7 +192,7 @@ void RunControls::confirm_stop_now() {
 void RunControls::say(const QString& text, bool bad) {
   answer_->setText(text);
   answer_->setVisible(!text.isEmpty());
-  set_style_property(answer_, "role", bad ? QStringLiteral("bad") : QStringLiteral("muted"));
+  set_tone(answer_, bad ? Tone::Bad : Tone::Muted);
 }
 
 void RunControls::send(CommandKind kind, const QString& argument) {

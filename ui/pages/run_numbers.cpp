@@ -86,7 +86,7 @@ std::vector<std::string> RunNumbers::metrics() {
 
 RunNumbers::Tile RunNumbers::add_tile(const QString& caption, const QString& tip) {
   auto* card = new QFrame(this);
-  card->setProperty("card", true);
+  card->setFrameShape(QFrame::StyledPanel);
   card->setToolTip(tip);
   Tile tile{make_muted(caption, card), new QLabel(card), make_muted({}, card)};
   tile.value->setFont(Theme::number_font(17));
@@ -165,7 +165,7 @@ void RunNumbers::show_numbers() {
       run.last_eval_loss ? tr("validation %1").arg(optional_text(run.last_eval_loss, 4))
       : run.best_loss    ? tr("best %1").arg(optional_text(run.best_loss, 4))
                          : QString());
-  set_style_property(loss_.value, "role", loss && !std::isfinite(*loss) ? QStringLiteral("bad") : QString());
+  set_tone(loss_.value, loss && !std::isfinite(*loss) ? Tone::Bad : Tone::Plain);
 
   QStringList speeds;
   if (end_to_end_weight_ > 0) {

@@ -28,22 +28,22 @@
 namespace lathe::ui {
 namespace {
 
-QString tint_of(RunStatus status) {
+Tone tone_of_status(RunStatus status) {
   switch (status) {
     case RunStatus::Finished:
     case RunStatus::Running:
-      return QStringLiteral("good");
+      return Tone::Good;
     case RunStatus::Failed:
-      return QStringLiteral("bad");
+      return Tone::Bad;
     case RunStatus::Paused:
     case RunStatus::Stopping:
     case RunStatus::Interrupted:
-      return QStringLiteral("warning");
+      return Tone::Warning;
     case RunStatus::Preparing:
     case RunStatus::Stopped:
-      return QStringLiteral("plain");
+      return Tone::Plain;
   }
-  return {};
+  return Tone::Plain;
 }
 
 QString picker_text(const RunSummary& run) {
@@ -81,7 +81,10 @@ RunPage::RunPage(AppContext& app, QWidget* parent)
 RunPage::~RunPage() = default;
 
 void RunPage::build() {
-  picker_ = new QComboBox(this);
+  // From the outside in: whatever moves to another parent is styled again with all it holds.
+  stack_ = new QStackedWidget(this);
+  auto* shown = new QWidget(stack_);
+  picker_ = new QComboBox(shown);
   picker_->setEditable(true);
   picker_->setInsertPolicy(QComboBox::NoInsert);
   picker_->setAccessibleName(tr("Run shown"));
@@ -91,25 +94,25 @@ void RunPage::build() {
   picker_->setMaximumWidth(440);
   picker_->completer()->setCompletionMode(QCompleter::PopupCompletion);
   picker_->completer()->setFilterMode(Qt::MatchContains);
-  status_ = new QLabel(this);
+  status_ = new QLabel(shown);
   status_->setAccessibleName(tr("Status"));
-  reason_ = new ElidedLabel({}, Qt::ElideRight, this);
+  reason_ = new ElidedLabel({}, Qt::ElideRight, shown);
   auto* header = new QHBoxLayout;
   header->setSpacing(Theme::grid);
   header->addWidget(picker_, 2);
   header->addWidget(status_);
   header->addWidget(reason_, 3);
 
-  controls_ = new RunControls(context(), this);
-  numbers_ = new RunNumbers(context(), this);
-  charts_ = new RunCharts(context(), this);
-  samples_ = new RunSamplesTab(context(), this);
-  try_ = new RunTryTab(context(), this);
-  log_ = new RunLogTab(context(), this);
-  checkpoints_ = new RunCheckpointsTab(context(), this);
-  settings_ = new RunSettingsTab(context(), this);
-  profile_ = new RunProfileTab(context(), this);
-  tabs_ = new QTabWidget(this);
+  controls_ = new RunControls(context(), shown);
+  numbers_ = new RunNumbers(context(), shown);
+  charts_ = new RunCharts(context(), shown);
+  samples_ = new RunSamplesTab(context(), shown);
+  try_ = new RunTryTab(context(), shown);
+  log_ = new RunLogTab(context(), shown);
+  checkpoints_ = new RunCheckpointsTab(context(), shown);
+  settings_ = new RunSettingsTab(context(), shown);
+  profile_ = new RunProfileTab(context(), shown);
+  tabs_ = new QTabWidget(shown);
   tabs_->setDocumentMode(true);
   const auto add_tab = [this](QWidget* content, const QString& title) {
     // A margin around the content, in the colour of the page.
@@ -124,7 +127,6 @@ void RunPage::build() {
   add_tab(settings_, tr("Settings"));
   add_tab(profile_, tr("Profile"));
 
-  auto* shown = new QWidget(this);
   auto* layout = new QVBoxLayout(shown);
   layout->setContentsMargins(2 * Theme::grid, 2 * Theme::grid, 2 * Theme::grid, Theme::grid);
   layout->setSpacing(Theme::grid);
@@ -134,9 +136,8 @@ void RunPage::build() {
   layout->addWidget(tabs_, 1);
   auto* empty = new EmptyState(context().theme, QStringLiteral("run"), tr("No run yet"),
                                tr("Configure one in New; it appears here with its first update."),
-                               tr("Configure a run"), this);
+                               tr("Configure a run"), stack_);
   connect(empty, &EmptyState::triggered, this, [this] { Q_EMIT context().navigator.show_place(Place::New); });
-  stack_ = new QStackedWidget(this);
   stack_->addWidget(empty);
   stack_->addWidget(shown);
   auto* outer = new QVBoxLayout(this);
@@ -240,7 +241,7 @@ void RunPage::fill_picker(const RunList& list) {
 void RunPage::show_status(const RunDetails& run) {
   if (picker_->currentIndex() < 0) picker_->setEditText(picker_text(run));
   status_->setText(status_text(run.status));
-  set_style_property(status_, "tint", tint_of(run.status));
+  set_tint(status_, tone_of_status(run.status));
   reason_->set_text(to_qt(run.status_reason.empty() ? run.device : run.status_reason));
 }
 

@@ -83,21 +83,8 @@ void SparklineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
 
 void StatusDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const {
   CellDelegate::initStyleOption(option, index);
-  constexpr int size = 8;
-  const qreal ratio = option->widget != nullptr ? option->widget->devicePixelRatioF() : 1;
-  QPixmap dot(QSize(size, size) * ratio);
-  dot.setDevicePixelRatio(ratio);
-  dot.fill(Qt::transparent);
-  QPainter painter(&dot);
-  painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(
-      status_color(theme_.colors(), static_cast<RunStatus>(index.data(RunsModel::kStatusRole).toInt())));
-  painter.drawEllipse(0, 0, size, size);
-  painter.end();
-  option->icon = QIcon(dot);
-  option->decorationSize = QSize(size, size);
-  option->features |= QStyleOptionViewItem::HasDecoration;
+  const auto status = static_cast<RunStatus>(index.data(RunsModel::kStatusRole).toInt());
+  set_mark(option, status_color(theme_.colors(), status), 8, 4);
 }
 
 }  // namespace lathe::ui

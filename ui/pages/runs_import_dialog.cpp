@@ -277,7 +277,7 @@ void RunsImportDialog::check_mapping() {
 
 void RunsImportDialog::show_state(const QString& text, bool bad) {
   state_->setText(text);
-  set_style_property(state_, "role", bad ? QStringLiteral("bad") : QStringLiteral("muted"));
+  set_tone(state_, bad ? Tone::Bad : Tone::Muted);
   if (bad) import_->setEnabled(false);
 }
 

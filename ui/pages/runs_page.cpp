@@ -186,7 +186,6 @@ void RunsPage::build_toolbar(QHBoxLayout* line) {
   more->setPopupMode(QToolButton::InstantPopup);
   auto* menu = new QMenu(more);
   more->setMenu(menu);
-  more->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; }"));
   connect(menu, &QMenu::aboutToShow, this, [this, menu] {
     menu->clear();
     fill_menu(*menu);
@@ -196,7 +195,6 @@ void RunsPage::build_toolbar(QHBoxLayout* line) {
   archive_button_->setCheckable(true);
   auto* columns = icon_button(context(), QStringLiteral("columns"), tr("Choose columns"), this);
   columns->setPopupMode(QToolButton::InstantPopup);
-  columns->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; }"));
   auto* column_menu = new QMenu(columns);
   columns->setMenu(column_menu);
   connect(column_menu, &QMenu::aboutToShow, this, [this, column_menu] {

@@ -45,9 +45,6 @@ const Colors& light_colors() {
     c.good = rgb(0x1A7235);
     c.warning = rgb(0x8A5A00);
     c.bad = rgb(0xC0232C);
-    c.good_tint = rgb(0xE3F4E8);
-    c.warning_tint = rgb(0xFDF2D8);
-    c.bad_tint = rgb(0xFCE6E7);
     c.series = colors_of(kLightSeries);
     c.role = colors_of(kLightRoles);
     c.overhead = rgb(0x6B7683);
@@ -72,9 +69,6 @@ const Colors& dark_colors() {
     c.good = rgb(0x4CC366);
     c.warning = rgb(0xE0A83A);
     c.bad = rgb(0xFF7B78);
-    c.good_tint = rgb(0x1B3324);
-    c.warning_tint = rgb(0x3A2F17);
-    c.bad_tint = rgb(0x42211F);
     c.series = colors_of(kDarkSeries);
     c.role = colors_of(kDarkRoles);
     c.overhead = rgb(0x7C8793);

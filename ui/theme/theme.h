@@ -12,8 +12,6 @@
 
 #include "kernels/api/tensor.h"
 
-class QApplication;
-
 namespace lathe::ui {
 
 struct Colors {
@@ -28,9 +26,6 @@ struct Colors {
   QColor good;
   QColor warning;
   QColor bad;
-  QColor good_tint;  // backgrounds behind such texts
-  QColor warning_tint;
-  QColor bad_tint;
   std::array<QColor, 10> series;         // runs and curves: Okabe-Ito's colour-blind-safe hues first
   std::array<QColor, kRoleCount> role;   // memory by role
   QColor overhead, others, free_memory;  // context and libraries; other programs; nothing
@@ -44,7 +39,7 @@ class Theme : public QObject {
   explicit Theme(QObject* parent = nullptr);
 
   bool dark() const { return dark_; }
-  void set_dark(bool dark);  // sets the application's palette and style sheet, then emits changed()
+  void set_dark(bool dark);  // sets the application's palette, then emits changed()
   const Colors& colors() const { return colors_; }
 
   // Icon by name (ui/theme/icons.cpp), painted in the palette's colours at any size; follows theme changes

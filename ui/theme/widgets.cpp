@@ -1,19 +1,23 @@
 #include "ui/theme/widgets.h"
 
-#include <QCoreApplication>
-#include <QEvent>
 #include <QHBoxLayout>
 #include <QPainter>
-#include <QStyle>
 #include <QVBoxLayout>
-#include <QVariant>
+#include <algorithm>
+#include <array>
 
 #include "ui/theme/theme.h"
 
 namespace lathe::ui {
+namespace {
+
+// By Tone (palette_of in theme.cpp gives them their colours).
+constexpr std::array kToneRoles = {QPalette::NoRole, QPalette::PlaceholderText, QPalette::LinkVisited,
+                                   QPalette::Shadow, QPalette::BrightText};
+
+}  // namespace
 
 Card::Card(const QString& title, QWidget* parent) : QFrame(parent), body_(new QVBoxLayout) {
-  setProperty("card", true);
   setFrameShape(QFrame::StyledPanel);
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(2 * Theme::grid, Theme::grid + 4, 2 * Theme::grid, 2 * Theme::grid);
@@ -50,7 +54,7 @@ QLabel* make_title(const QString& text, QWidget* parent) {
 
 QLabel* make_muted(const QString& text, QWidget* parent) {
   auto* label = new QLabel(text, parent);
-  label->setProperty("role", QStringLiteral("muted"));
+  set_tone(label, Tone::Muted);
   label->setWordWrap(true);
   return label;
 }
@@ -64,20 +68,48 @@ QPushButton* make_button(const QString& text, const QString& tip, QWidget* paren
 
 QPushButton* make_primary(const QString& text, const QString& tip, QWidget* parent) {
   QPushButton* button = make_button(text, tip, parent);
-  button->setProperty("primary", true);
+  set_primary(button);
   return button;
 }
 
-void set_style_property(QWidget* widget, const char* name, const QVariant& value) {
-  if (widget->property(name) == value) return;
-  widget->setProperty(name, value);
-  widget->style()->unpolish(widget);
-  widget->style()->polish(widget);
-  // Margins that the style sheet gives are read again on this event only.
-  QEvent changed(QEvent::StyleChange);
-  QCoreApplication::sendEvent(widget, &changed);
-  widget->updateGeometry();
-  widget->update();
+void set_tone(QWidget* widget, Tone tone) {
+  widget->setForegroundRole(kToneRoles[static_cast<size_t>(tone)]);
+}
+
+Tone tone_of(const QWidget& widget) {
+  const auto found = std::ranges::find(kToneRoles, widget.foregroundRole());
+  return found == kToneRoles.end() ? Tone::Plain : static_cast<Tone>(found - kToneRoles.begin());
+}
+
+void set_tint(QLabel* label, Tone tone) {
+  set_tone(label, tone);
+  label->setFrameShape(tone == Tone::Plain ? QFrame::NoFrame : QFrame::StyledPanel);
+}
+
+QColor tint_of(Tone tone) {
+  switch (tone) {
+    case Tone::Good:
+      return {76, 175, 100, 32};
+    case Tone::Warning:
+      return {230, 165, 30, 40};
+    case Tone::Bad:
+      return {240, 80, 80, 36};
+    case Tone::Plain:
+    case Tone::Muted:
+      break;
+  }
+  return {128, 128, 128, 24};
+}
+
+void set_primary(QPushButton* button) {
+  button->setBackgroundRole(QPalette::Highlight);
+  QFont bold;
+  bold.setWeight(QFont::DemiBold);
+  button->setFont(bold);
+}
+
+bool is_primary(const QWidget& widget) {
+  return widget.backgroundRole() == QPalette::Highlight;
 }
 
 EmptyState::EmptyState(const Theme& theme, const QString& icon, const QString& title, const QString& text,

@@ -1,10 +1,12 @@
 // Small pieces every page is put together from, so that all look alike.
 #pragma once
 
+#include <QColor>
 #include <QFrame>
 #include <QLabel>
 #include <QPushButton>
 #include <QString>
+#include <cstdint>
 #include <functional>
 
 class QHBoxLayout;
@@ -35,8 +37,15 @@ QLabel* make_muted(const QString& text, QWidget* parent = nullptr);  // wraps
 QPushButton* make_button(const QString& text, const QString& tip = {}, QWidget* parent = nullptr);
 QPushButton* make_primary(const QString& text, const QString& tip = {}, QWidget* parent = nullptr);
 
-// Marks a widget for the style sheet (role, tint, invalid, primary) and repaints it when that changed.
-void set_style_property(QWidget* widget, const char* name, const QVariant& value);
+// What a widget's words or frame tell by their colour. Each is a role of the palette, so that they follow it.
+enum class Tone : uint8_t { Plain, Muted, Good, Warning, Bad };
+void set_tone(QWidget* widget, Tone tone);
+Tone tone_of(const QWidget& widget);
+void set_tint(QLabel* label, Tone tone);  // its background as well; Plain: none
+QColor tint_of(Tone tone);                // a breath of colour over what lies below, light and dark alike
+// The one button of a place that does what people came for.
+void set_primary(QPushButton* button);
+bool is_primary(const QWidget& widget);
 
 // What a place shows while it has nothing to show: a sentence and one action.
 class EmptyState : public QWidget {
