@@ -307,6 +307,7 @@ CLI::App* add_request(CLI::App& runs, Context& context, const char* name, const 
     std::string run;
     double timeout_s = 60;
     bool now = false;
+    std::string prompt;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = runs.add_subcommand(name, help);
@@ -318,11 +319,14 @@ CLI::App* add_request(CLI::App& runs, Context& context, const char* name, const 
   if (kind == CommandKind::Stop) {
     command->add_flag("--now", arguments->now, "Drop the open update and save nothing");
   }
+  if (kind == CommandKind::Sample) {
+    command->add_option("--prompt", arguments->prompt, "The text to continue; empty: the start of a document");
+  }
   command->callback([arguments, &context, kind] {
     HistoryStore store = open_store(context);
     const std::string id = store.find(arguments->run);
     const CommandKind asked = arguments->now ? CommandKind::StopNow : kind;
-    const int64_t request = store.post_command(id, asked);
+    const int64_t request = store.post_command(id, asked, arguments->prompt);
     Command answer = store.command(request);
     if (arguments->timeout_s > 0) answer = wait_for_answer(store, id, request, arguments->timeout_s);
     const bool stopped =
@@ -365,6 +369,8 @@ void register_runs_commands(CLI::App& app, Context& context) {
           "For a run whose process has ended, use `lathe resume`.\nExample:\n  lathe runs continue last");
   add_request(*runs, context, "stop", "Finish the update, save a checkpoint, end the run", CommandKind::Stop)
       ->footer("Examples:\n  lathe runs stop last --timeout 300\n  lathe runs stop last --now");
+  add_request(*runs, context, "evaluate", "Evaluate at the next update and go on", CommandKind::Evaluate);
+  add_request(*runs, context, "sample", "Generate text at the next update and go on", CommandKind::Sample);
   add_request(*runs, context, "save", "Save a checkpoint at the next update and go on", CommandKind::Save)
       ->footer("Example:\n  lathe runs save last");
   runs->footer(

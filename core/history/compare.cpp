@@ -29,9 +29,11 @@ std::vector<DifferingSetting> different_settings(const std::vector<RunDetails>& 
       const auto found = settings.find(key);
       difference.texts.push_back(found == settings.end() ? std::nullopt : std::optional(found->second));
     }
-    if (std::ranges::adjacent_find(difference.texts, std::not_equal_to{}) != difference.texts.end()) {
-      differences.push_back(std::move(difference));
+    std::set<std::optional<std::string>> kinds;
+    for (size_t run = 0; run < runs.size(); ++run) {
+      if (!texts[run].empty()) kinds.insert(difference.texts[run]);  // else nothing is known of that run
     }
+    if (kinds.size() > 1) differences.push_back(std::move(difference));
   }
   return differences;
 }
@@ -68,7 +70,7 @@ void read_outcome(const RunReader& reader, int64_t equal_tokens, RunOutcome& out
       const auto bytes = static_cast<int64_t>(*row.values[1]);
       outcome.peak_memory_bytes = std::max(outcome.peak_memory_bytes.value_or(bytes), bytes);
     }
-    if (row.values[2] && row.position.tokens <= equal_tokens) {
+    if (row.values[2] && row.position.tokens > 0 && row.position.tokens <= equal_tokens) {
       losses.push_back(*row.values[2]);
       if (losses.size() > loss_window) losses.pop_front();
     }
@@ -93,7 +95,10 @@ Comparison compare_runs(const HistoryStore& store, const std::vector<std::string
   for (const std::string& id : ids) runs.push_back(store.details(id));
   Comparison comparison;
   comparison.settings = different_settings(runs);
-  comparison.equal_tokens = runs.empty() ? 0 : std::ranges::min(runs, {}, &RunDetails::tokens).tokens;
+  for (const RunDetails& run : runs) {
+    if (run.tokens > 0 && (comparison.equal_tokens == 0 || run.tokens < comparison.equal_tokens))
+      comparison.equal_tokens = run.tokens;
+  }
   for (const RunDetails& run : runs) {
     RunOutcome outcome;
     outcome.id = run.id;

@@ -28,9 +28,12 @@ struct RunOutcome {
 };
 
 struct Comparison {
-  std::vector<DifferingSetting> settings;  // only differences, in the order of the first run's settings
-  std::vector<RunOutcome> outcomes;        // as asked
-  int64_t equal_tokens = 0;                // tokens all runs have seen: the smallest of their totals
+  // Only differences, in the order of the first run's settings. A run without any (a foreign log) has no say.
+  std::vector<DifferingSetting> settings;
+  std::vector<RunOutcome> outcomes;  // as asked
+  // Tokens that all runs have seen: the smallest of their totals. Those that count none (0) have no say, and
+  // no loss_at_equal_tokens.
+  int64_t equal_tokens = 0;
 };
 
 // Ids as find() returns them. Reads each run's updates once.

@@ -59,7 +59,7 @@ constexpr std::array aliases = {
     Alias{"grad_norm", "norm"},
     Alias{"tokens_per_s", "tokenspersecond"},
     Alias{"tokens_per_s", "tokenspersec"},
-    Alias{"tokens_per_s", "tokens/s"},
+    Alias{"tokens_per_s", "tokenss"},
     Alias{"tokens_per_s", "toks"},
     Alias{"tokens_per_s", "toksec"},
     Alias{"tokens_per_s", "tokpersec"},
@@ -80,10 +80,48 @@ constexpr std::array aliases = {
     Alias{"memory_process", "gpumemory"},
     Alias{"memory_process", "peakmem"},
     Alias{"memory_process", "maxmem"},
-    Alias{"memory_process", "memorygb"},
-    Alias{"memory_process", "memgb"},
-    Alias{"memory_process", "vramgb"},
 };
+
+// Units at the end of a column's name, "dt_ms", and what turns them into the target's.
+struct Unit {
+  std::string_view suffix;
+  enum Kind : uint8_t { Duration, Memory, Count } kind;
+  double factor;
+};
+constexpr double kMib = 1024.0 * 1024;
+constexpr std::array units = {
+    Unit{"ms", Unit::Duration, 1},
+    Unit{"us", Unit::Duration, 1e-3},
+    Unit{"s", Unit::Duration, 1000},
+    Unit{"sec", Unit::Duration, 1000},
+    Unit{"min", Unit::Duration, 6e4},
+    Unit{"GB", Unit::Memory, 1024 * kMib},
+    Unit{"GiB", Unit::Memory, 1024 * kMib},
+    Unit{"MB", Unit::Memory, kMib},
+    Unit{"MiB", Unit::Memory, kMib},
+    Unit{"k", Unit::Count, 1e3},
+    Unit{"K", Unit::Count, 1e3},
+    Unit{"M", Unit::Count, 1e6},
+    Unit{"B", Unit::Count, 1e9},
+};
+
+// The unit that a name ends with; null: none.
+const Unit* unit_of(std::string_view name) {
+  const size_t bar = name.find_last_of('_');
+  if (bar == std::string_view::npos) return nullptr;
+  const auto found = std::ranges::find_if(units, [&](const Unit& unit) {
+    const std::string_view suffix = name.substr(bar + 1);
+    return suffix == unit.suffix ||
+           (unit.kind == Unit::Memory && std::ranges::equal(suffix, unit.suffix, {}, [](char c) {
+              return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : +c;
+            }));
+  });
+  return found == units.end() ? nullptr : &*found;
+}
+
+std::string_view without_unit(std::string_view name) {
+  return unit_of(name) ? name.substr(0, name.find_last_of('_')) : name;
+}
 
 std::string bare(std::string_view name) {
   std::string result;
@@ -99,9 +137,10 @@ std::string target_of(const std::string& name) {
     if (target.key == name) return target.key;  // Lathe's own names: an exported run comes back
   }
   const size_t slash = name.find_last_of("/.");
+  const std::string_view last =
+      slash == std::string::npos ? std::string_view() : std::string_view(name).substr(slash + 1);
   for (const std::string& candidate :
-       {bare(name),
-        slash == std::string::npos ? std::string() : bare(std::string_view(name).substr(slash + 1))}) {
+       {bare(name), bare(last), bare(without_unit(name)), bare(without_unit(last))}) {
     const auto found = std::ranges::find(aliases, candidate, &Alias::name);
     if (found == aliases.end()) continue;
     // "val/loss" is a validation loss.
@@ -126,19 +165,41 @@ double median(const ForeignColumn& column) {
   return *middle;
 }
 
-// What turns the column's unit into the target's, as far as its size gives it away.
+bool is_duration(std::string_view target) {
+  return target == "active" || target.ends_with("_ms");
+}
+
+// What turns the column's unit into the target's, as far as its name or its size gives it away.
 double factor_of(const std::string& target, const ForeignColumn& column) {
+  const bool memory = target.starts_with("memory_");
+  const Unit::Kind kind = is_duration(target) ? Unit::Duration : memory ? Unit::Memory : Unit::Count;
+  if (const Unit* unit = unit_of(column.name); unit && column.name != target && unit->kind == kind)
+    return unit->factor;
   const double typical = std::abs(median(column));
-  if (column.name.ends_with("_ms")) return 1;
   if (target == "time") return typical > 1e8 && typical < 1e11 ? 1000 : 1;
   if (target == "active") return 1000;
   if (target == "step_ms")
     return bare(column.name).find("ms") == std::string::npos && typical < 100 ? 1000 : 1;
   if (target == "memory_process") {
-    constexpr double mib = 1024.0 * 1024;
-    return typical == 0 || typical >= 1e7 ? 1 : typical < 1024 ? 1024 * mib : mib;
+    return typical == 0 || typical >= 1e7 ? 1 : typical < 1024 ? 1024 * kMib : kMib;
   }
   return 1;
+}
+
+// Tokens of a step where speed times step time gives them. Logs round both, so a multiple of 128
+// within 1% is meant.
+std::optional<int64_t> tokens_per_step_of(const ForeignTable& table, const ForeignMapping& mapping) {
+  double speed = 0, ms = 0;
+  for (const ForeignMapping::Column& column : mapping.columns) {
+    const double typical = median(table.columns[column.column]) * column.factor;
+    if (column.target == "tokens") return std::nullopt;  // the log counts them itself
+    if (column.target == "tokens_per_s") speed = typical;
+    if (column.target == "step_ms") ms = typical;
+  }
+  const double tokens = speed * ms / 1000;
+  if (!(tokens >= 1 && tokens < 1e12)) return std::nullopt;
+  const double rounded = std::round(tokens / 128) * 128;
+  return std::llround(std::abs(rounded - tokens) <= 0.01 * tokens ? rounded : tokens);
 }
 
 }  // namespace
@@ -170,6 +231,7 @@ ForeignMapping suggest_mapping(const ForeignTable& table) {
     if (target.empty() || !taken.insert(target).second) continue;
     mapping.columns.push_back({i, target, factor_of(target, column)});
   }
+  mapping.tokens_per_step = tokens_per_step_of(table, mapping);
   return mapping;
 }
 

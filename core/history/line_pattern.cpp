@@ -164,8 +164,9 @@ LinePattern::LinePattern(std::string_view pattern) {
   };
   Part part;
   for (size_t at = 0; at < pattern.size(); ++at) {
-    if (pattern[at] != '{') {
+    if (pattern[at] != '{' || pattern.substr(at).starts_with("{{")) {
       part.literal += pattern[at];
+      at += pattern[at] == '{';
       continue;
     }
     const size_t close = pattern.find('}', at);
@@ -250,21 +251,94 @@ std::optional<std::vector<std::string_view>> LinePattern::match(std::string_view
   return std::nullopt;
 }
 
+namespace {
+
+struct Number {
+  size_t at, length;
+  size_t end() const { return at + length; }
+};
+
+std::vector<Number> numbers_of(std::string_view line) {
+  std::vector<Number> numbers;
+  for (size_t at = 0; at < line.size();) {
+    const bool inside_word =
+        at > 0 && (is_letter(line[at - 1]) || is_digit(line[at - 1]) || line[at - 1] == '_');
+    const size_t length = inside_word ? 0 : value_length(line.substr(at));
+    if (length > 0) numbers.push_back({at, length});
+    at += std::max<size_t>(1, length);
+  }
+  return numbers;
+}
+
+bool in_name(char c) {
+  return is_letter(c) || c == '_' || c == '/';
+}
+
+// The word that ends the text, whatever stands behind it: "loss" of "| train loss: ". Two words where the
+// first says which of two losses it is: "val_loss".
+std::string last_name(std::string_view text) {
+  const auto cut_word = [&] {
+    while (!text.empty() && !is_letter(text.back()) && text.back() != '_') text.remove_suffix(1);
+    const size_t end = text.size();
+    while (!text.empty() && in_name(text.back())) text.remove_suffix(1);
+    std::string_view word(text.data() + text.size(), end - text.size());
+    while (!word.empty() && word.front() == '/') word.remove_prefix(1);
+    return std::string(word);
+  };
+  const std::string name = cut_word();
+  if (text.empty() || !is_space(text.back())) return name;
+  const std::string before = cut_word();
+  for (const std::string_view kind : {"train", "val", "valid", "validation", "eval", "test"}) {
+    if (same_word(before, kind)) return before + '_' + name;
+  }
+  return name;
+}
+
+// How far the letters reach that stand behind a number without a space: its unit.
+size_t unit_length(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size() && is_letter(text[at])) ++at;
+  return at;
+}
+
+// How far the name behind a number reaches ("17,067 tok/s |"); 0 when that word belongs to the number after
+// it.
+size_t name_behind(std::string_view text) {
+  size_t begin = 0;
+  while (begin < text.size() && is_space(text[begin])) ++begin;
+  size_t end = begin;
+  while (end < text.size() && in_name(text[end])) ++end;
+  if (end == begin) return 0;
+  size_t next = end;
+  while (next < text.size() && (is_space(text[next]) || text[next] == ':' || text[next] == '=')) ++next;
+  return next < text.size() && number_length(text.substr(next)) > 0 ? 0 : end;
+}
+
+// What a number is called, and how much of the text behind it that has used up.
+std::string name_of(std::string_view before, std::string_view value, std::string_view behind, size_t& used) {
+  used = unit_length(behind);
+  const std::string unit(behind.substr(0, used));
+  if (!before.empty() && before.back() == '/') {  // "step 10/500"
+    const std::string name = last_name(before);
+    return name.empty() ? "total" : name + "_total";
+  }
+  std::string name = last_name(before);
+  if (name.empty() && number_length(value) < value.size()) return "time";  // 2026-01-31 12:34:56
+  if (name.empty()) {
+    const std::string_view after = behind.substr(used);
+    const size_t length = name_behind(after);
+    name = trimmed(after.substr(0, length));
+    used += length;
+  }
+  if (unit.empty()) return name;
+  // In a line a time with a unit is a step's, not the clock's.
+  if (same_word(name, "time")) name = "step_time";
+  return name.empty() ? unit : name + '_' + unit;
+}
+
+}  // namespace
+
 std::string suggest_pattern(const std::vector<std::string>& lines) {
-  struct Number {
-    size_t at, length;
-  };
-  const auto numbers_of = [](std::string_view line) {
-    std::vector<Number> numbers;
-    for (size_t at = 0; at < line.size();) {
-      const bool inside_word =
-          at > 0 && (is_letter(line[at - 1]) || is_digit(line[at - 1]) || line[at - 1] == '_');
-      const size_t length = inside_word ? 0 : value_length(line.substr(at));
-      if (length > 0) numbers.push_back({at, length});
-      at += std::max<size_t>(1, length);
-    }
-    return numbers;
-  };
   const std::string* best = nullptr;
   size_t best_score = 0;
   for (const std::string& line : lines) {
@@ -278,27 +352,27 @@ std::string suggest_pattern(const std::vector<std::string>& lines) {
   if (best == nullptr) return {};
 
   const std::string_view line = *best;
-  std::set<std::string> used;
+  std::set<std::string> names;
   std::string pattern;
-  size_t copied = 0;
+  size_t copied = 0;    // of the line into the pattern
+  size_t consumed = 0;  // by names
   int unnamed = 0;
-  bool follows_slash = false;
+  const auto copy = [&](size_t end) {
+    for (; copied < end; ++copied) pattern += line[copied] == '{' ? "{{" : std::string(1, line[copied]);
+  };
   for (const Number& number : numbers_of(line)) {
-    // The word before it: "loss: 2.31", "lr=3e-4", "step 10".
-    size_t end = number.at;
-    while (end > copied && !is_letter(line[end - 1]) && line[end - 1] != '_') --end;
-    size_t begin = end;
-    while (begin > copied && (is_letter(line[begin - 1]) || line[begin - 1] == '_')) --begin;
-    std::string name(line.substr(begin, end - begin));
-    follows_slash = number.at > 0 && line[number.at - 1] == '/';
-    if (follows_slash) name += name.empty() ? "total" : "_total";  // "step 10/500"
-    if (name.empty() || used.contains(name)) name = fmt::format("number_{}", ++unnamed);
-    used.insert(name);
-    pattern += line.substr(copied, number.at - copied);
+    const size_t from = std::min(consumed, number.at);
+    size_t used = 0;
+    std::string name = name_of(line.substr(from, number.at - from), line.substr(number.at, number.length),
+                               line.substr(number.end()), used);
+    if (name.empty() || names.contains(name)) name = fmt::format("number_{}", ++unnamed);
+    names.insert(name);
+    copy(number.at);
     pattern += '{' + name + '}';
-    copied = number.at + number.length;
+    copied = number.end();
+    consumed = number.end() + used;
   }
-  pattern += line.substr(copied);
+  copy(line.size());
   return std::string(trimmed(pattern));
 }
 

@@ -2,8 +2,8 @@
 // tok/s".
 //
 // {name} is a number (also nan, inf, 1,234 and 1.5e-4) or a time written as text; {} is anything up to what
-// follows. The rest must stand in the line as it is, except that a run of spaces matches any other, and may
-// begin and end anywhere in it.
+// follows; {{ is a brace. The rest must stand in the line as it is, except that a run of spaces matches any
+// other, and may begin and end anywhere in it.
 #pragma once
 
 #include <cstdint>

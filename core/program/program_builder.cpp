@@ -335,7 +335,7 @@ BuildOptions training_options(const RunConfig& config, const ExecutionTarget& ta
   BuildOptions options;
   options.target = target;
   options.target.deterministic = config.run.deterministic;
-  options.evaluate = config.run.eval_every > 0;
+  options.evaluate = true;  // takes no memory of its own, and may be asked for
   options.generate = config.run.sample_every > 0;
   return options;
 }

@@ -67,14 +67,18 @@ TrainingResult Trainer::run() {
   } catch (...) {
     feed_.reset();
     pending_.reset();
-    for (const Command& command : open_commands_) job_.writer.answer_command(command.id, "the run failed");
+    for (const Command& command : open_commands_)
+      job_.writer.answer_command(command.id, "the run failed", false);
     throw;
   }
   feed_.reset();
   result_.status = stop->status;
   result_.reason = stop->reason;
   result_.step = progress_.step;
-  for (const Command& command : open_commands_) job_.writer.answer_command(command.id, stop->reason);
+  for (const Command& command : open_commands_) {
+    const bool done = command.kind == CommandKind::Stop || command.kind == CommandKind::StopNow;
+    job_.writer.answer_command(command.id, stop->reason, done);
+  }
   open_commands_.clear();
   return result_;
 }
@@ -316,17 +320,14 @@ std::optional<Trainer::Stop> Trainer::between_updates() {
   }
   const bool evaluate_asked = job_.control.take_evaluate();
   if (evaluate_asked || due(run.eval_every)) {
-    evaluate();
-    if (evaluate_asked) answer(CommandKind::Evaluate, fmt::format("evaluated at step {}", step));
+    answer(CommandKind::Evaluate, fmt::format("evaluated at step {}", step), evaluate());
   }
   std::vector<std::string> prompts = job_.control.take_samples();
-  const bool samples_asked = !prompts.empty();
   if (due(run.sample_every)) {
     prompts.insert(prompts.end(), run.prompts.begin(), run.prompts.end());
     if (run.prompts.empty()) prompts.emplace_back();
   }
-  if (!prompts.empty()) sample(prompts);
-  if (samples_asked) answer(CommandKind::Sample, fmt::format("sampled at step {}", step));
+  if (!prompts.empty()) answer(CommandKind::Sample, fmt::format("sampled at step {}", step), sample(prompts));
   return std::nullopt;
 }
 
@@ -444,11 +445,8 @@ std::optional<Trainer::Stop> Trainer::reached_limit() const {
   return std::nullopt;
 }
 
-void Trainer::evaluate() {
-  if (job_.program.ports.eval_sums == kNone) {
-    say(EventLevel::Warning, "This run was prepared without evaluation (run.eval_every=0).");
-    return;
-  }
+std::string Trainer::evaluate() {
+  if (job_.data.validation.empty()) return "Not evaluated: no dataset of this run has a validation split.";
   bool first = true;
   for (const ValidationSet& set : job_.data.validation) {
     const auto start = Clock::now();
@@ -458,7 +456,7 @@ void Trainer::evaluate() {
           set_live(RunStatus::Running, "evaluation", batch);
           return !job_.control.stop_now_requested();
         });
-    if (!result) return;
+    if (!result) return "Not evaluated: the run was stopped.";
     EvaluationRow row;
     static_cast<RowPosition&>(row) = position();
     row.set = set.name();
@@ -470,15 +468,14 @@ void Trainer::evaluate() {
     first = false;
     if (observer_.on_evaluation) observer_.on_evaluation(row);
   }
+  return {};
 }
 
-void Trainer::sample(const std::vector<std::string>& prompts) {
-  if (job_.program.ports.logits == kNone || !job_.data.tokenizer) {
-    say(EventLevel::Warning, job_.data.tokenizer
-                                 ? "This run was prepared without sampling (run.sample_every=0)."
-                                 : "No dataset of this run has a tokenizer: no samples.");
-    return;
-  }
+std::string Trainer::sample(const std::vector<std::string>& prompts) {
+  if (!job_.data.tokenizer) return "Not sampled: no dataset of this run has a tokenizer.";
+  if (job_.program.ports.logits == kNone)
+    return "Not sampled: this run keeps no memory for it (run.sample_every is 0). Generate from a "
+           "checkpoint.";
   set_live(RunStatus::Running, "sampling", 0);
   for (const std::string& prompt : prompts) {
     SamplingSettings settings;
@@ -491,6 +488,7 @@ void Trainer::sample(const std::vector<std::string>& prompts) {
     job_.writer.add_sample(progress_.step, prompt, text);
     if (observer_.on_sample) observer_.on_sample(progress_.step, prompt, text);
   }
+  return {};
 }
 
 void Trainer::add_statistics() {
@@ -531,10 +529,11 @@ void Trainer::take_commands() {
   }
 }
 
-void Trainer::answer(CommandKind kind, const std::string& text) {
+void Trainer::answer(CommandKind kind, const std::string& text, const std::string& trouble) {
+  if (!trouble.empty()) say(EventLevel::Warning, trouble);
   std::erase_if(open_commands_, [&](const Command& command) {
     if (command.kind != kind) return false;
-    job_.writer.answer_command(command.id, text);
+    job_.writer.answer_command(command.id, trouble.empty() ? text : trouble, trouble.empty());
     return true;
   });
 }

@@ -89,11 +89,12 @@ class Trainer {
   std::optional<Stop> pause(const std::string& reason, int64_t micro_step);
   std::optional<Stop> save(bool retry_when_full);
   std::optional<Stop> reached_limit() const;
-  void evaluate();
-  void sample(const std::vector<std::string>& prompts);
+  std::string evaluate();                                       // why not; empty: done
+  std::string sample(const std::vector<std::string>& prompts);  // likewise
   void add_statistics();
   void take_commands();
-  void answer(CommandKind kind, const std::string& text);
+  // Answers all open commands of a kind; `trouble`: why they were not done, told in the log as well.
+  void answer(CommandKind kind, const std::string& text, const std::string& trouble = {});
   void say(EventLevel level, const std::string& text);
   void set_live(RunStatus state, const std::string& phase, int64_t micro_step);
   void restart_feed();

@@ -40,6 +40,25 @@ class Requests(support.WorkplaceTest):
         self.assertEqual(shown["status"], "stopped")
         self.assertEqual(self.place.checkpoints(run)[-1], shown["step"])
 
+    def test_Requests_EvaluateAndSample_AreDoneOrRefused(self):
+        training, run = self.start({**ENDLESS, "run.sample_every": 1_000_000, "run.sample_tokens": 8})
+        self.assertTrue(self.place.json("runs", "evaluate", run)["done"])  # though none is planned
+        self.assertEqual(len(self.place.rows(run, "evaluations")), 1)
+        self.assertTrue(self.place.json("runs", "sample", run, "--prompt", "It is")["done"])
+        sample = self.place.sql(run, "SELECT prompt, text FROM sample")
+        self.assertEqual(["It is"], [row["prompt"] for row in sample])
+        self.assertTrue(sample[0]["text"])
+        self.place.run("runs", "stop", run)
+        self.assertEqual(training.end(), 12)
+
+    def test_Requests_SampleOfARunWithoutMemoryForIt_IsRefused(self):
+        training, run = self.start()
+        refused = self.place.json("runs", "sample", run, code=12)
+        self.assertFalse(refused["done"])
+        self.assertIn("sample_every", refused["answer"])
+        self.place.run("runs", "stop", run)
+        training.end()
+
     def test_Requests_StopNow_SavesNothing(self):
         training, run = self.start({**ENDLESS, "batch.accumulation": 16})
         self.assertTrue(self.place.json("runs", "stop", run, "--now")["done"])

@@ -132,6 +132,22 @@ TEST_F(HistoryExportTest, Compare_TwoRuns_ShowsDifferencesAndOutcomes) {
   // The mean of steps 129 to 160.
   EXPECT_DOUBLE_EQ(comparison.outcomes[0].loss_at_equal_tokens.value(), 144.5);
   EXPECT_DOUBLE_EQ(comparison.outcomes[1].loss_at_equal_tokens.value(), 244.5);
+
+  // A foreign log that counts no tokens and knows no settings takes nothing from the others.
+  RunInfo foreign = info("log");
+  foreign.settings.clear();
+  auto writer = store.create_run(foreign);
+  writer->begin_session(1);
+  UpdateRow row = update(1, 3.0);
+  row.tokens = 0;
+  writer->add_update(row);
+  writer->finish(RunStatus::Finished, "");
+  const Comparison three = compare_runs(store, {a, b, writer->id()});
+  EXPECT_EQ(three.settings.size(), 3u);
+  EXPECT_EQ(three.settings[0].texts[2], std::nullopt);
+  EXPECT_EQ(three.equal_tokens, 160'000);
+  EXPECT_EQ(three.outcomes[0].loss_at_equal_tokens, comparison.outcomes[0].loss_at_equal_tokens);
+  EXPECT_FALSE(three.outcomes[2].loss_at_equal_tokens);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 
 #include "core/history/foreign_log.h"
 #include "core/history/history_store.h"
@@ -97,6 +98,61 @@ TEST_F(ForeignLog, Lines_PatternIsFoundByItself) {
   EXPECT_THAT(found.names(),
               testing::IsSupersetOf({std::string("step"), std::string("loss"), std::string("lr")}));
   EXPECT_FALSE(found.match(lines[0]).has_value());
+}
+
+// Lines as people's scripts print them: every number gets its own name, its unit with it, and means what it
+// should.
+TEST_F(ForeignLog, Lines_OfWellKnownScripts_AreUnderstood) {
+  struct Case {
+    const char* line;
+    std::map<std::string, double> row;  // target: value
+  };
+  const Case cases[] = {
+      {"iter 1 | loss 7.6 | lr 3.00e-03 | dt 59.60ms | 17067 tok/s",
+       {{"step", 1}, {"loss", 7.6}, {"lr", 3e-3}, {"step_ms", 59.6}, {"tokens_per_s", 17067}}},
+      {"iter 20: loss 10.9900, time 5000.00ms, mfu 30.12%",
+       {{"step", 20}, {"loss", 10.99}, {"step_ms", 5000}}},
+      {"step   250 | loss: 3.891422 | lr 6.0000e-04 | norm: 0.3141 | dt: 340.12ms | tok/sec: 1541464.95",
+       {{"step", 250},
+        {"loss", 3.891422},
+        {"lr", 6e-4},
+        {"grad_norm", 0.3141},
+        {"step_ms", 340.12},
+        {"tokens_per_s", 1541464.95}}},
+      {"{'loss': 2.31, 'grad_norm': 1.25, 'learning_rate': 0.0003, 'epoch': 0.1}",
+       {{"loss", 2.31}, {"grad_norm", 1.25}, {"lr", 3e-4}}},
+      {"step 500: train loss 2.5000, val loss 2.7500", {{"step", 500}, {"loss", 2.5}, {"eval_loss", 2.75}}},
+      {"2026-01-31 12:34:56 [INFO] step=10/500 loss=7.25 mem 12.5GB 8.5k tokens/s step_time 7.1s",
+       {{"time", 1769862896000},
+        {"step", 10},
+        {"loss", 7.25},
+        {"memory_process", 12.5 * (1 << 30)},
+        {"tokens_per_s", 8500},
+        {"step_ms", 7100}}},
+  };
+  for (const Case& one : cases) {
+    const std::string pattern = suggest_pattern({one.line});
+    const ForeignTable table =
+        read_foreign_log(write("a.log", std::string(one.line) + "\n"), ForeignFormat::Lines, pattern);
+    std::map<std::string, double> row;
+    for (const ForeignMapping::Column& column : suggest_mapping(table).columns)
+      row[column.target] = *table.columns[column.column].values.at(0) * column.factor;
+    EXPECT_EQ(row.size(), one.row.size()) << pattern;
+    for (const auto& [target, value] : one.row) {
+      ASSERT_TRUE(row.contains(target)) << target << " in " << pattern;
+      EXPECT_NEAR(row[target], value, 1e-9 * std::abs(value)) << target << " in " << pattern;
+    }
+  }
+}
+
+// Tokens a step follow from tokens/s and the step's time where the log doesn't count them.
+TEST_F(ForeignLog, TokensPerStep_AreInferredFromSpeed) {
+  const ForeignTable table = read_foreign_log(
+      write("a.csv", "step,loss,dt_ms,tps\n1,9,59.6,17067\n2,8,60.1,17038\n"), ForeignFormat::Csv);
+  EXPECT_EQ(suggest_mapping(table).tokens_per_step, 1024);
+  const ForeignTable counted =
+      read_foreign_log(write("b.csv", "step,tokens,dt_ms,tps\n1,1000,59.6,17067\n"), ForeignFormat::Csv);
+  EXPECT_FALSE(suggest_mapping(counted).tokens_per_step);
 }
 
 TEST_F(ForeignLog, LinePattern_SpacesAndAnything) {

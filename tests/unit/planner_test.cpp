@@ -35,6 +35,16 @@ PlannerRequest request_for(const CostModel& costs, int64_t budget) {
   return request;
 }
 
+TEST(GpuTable, Names_AreThoseOfTheDriver) {
+  EXPECT_EQ(find_gpu("NVIDIA GeForce RTX 5070 Ti")->name, "GeForce RTX 5070 Ti");
+  EXPECT_EQ(find_gpu("NVIDIA GeForce RTX 4070")->name, "GeForce RTX 4070");
+  EXPECT_EQ(find_gpu("NVIDIA A100-SXM4-80GB")->name, "A100");
+  EXPECT_EQ(find_gpu("NVIDIA GeForce RTX 4070 SUPER"), nullptr);
+  EXPECT_EQ(find_gpu("NVIDIA GeForce RTX 3060 Ti"), nullptr);
+  EXPECT_EQ(match_gpu("4070").name, "GeForce RTX 4070");
+  EXPECT_TRUE(std::ranges::is_sorted(gpu_table(), {}, &GpuEntry::memory_bytes));
+}
+
 TEST(Planner, FallingBudgets_FitAndSlowDown) {
   const CostModel costs(&match_gpu("RTX 5080"), {});
   double last = 1e12;
