@@ -99,6 +99,8 @@ ChartLegend::ChartLegend(QWidget* parent) : QWidget(parent) {
 }
 
 void ChartLegend::set_items(const std::vector<Item>& items) {
+  if (items == items_) return;
+  items_ = items;
   while (QLayoutItem* item = layout()->takeAt(0)) {
     item->widget()->deleteLater();
     item->widget()->hide();

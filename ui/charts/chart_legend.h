@@ -42,11 +42,15 @@ class ChartLegend : public QWidget {
     QColor color;
     Qt::PenStyle pen = Qt::SolidLine;
     bool hidden = false;
+    bool operator==(const Item&) const = default;
   };
   void set_items(const std::vector<Item>& items);
 
  Q_SIGNALS:
   void toggled(const QString& key, bool hidden);
+
+ private:
+  std::vector<Item> items_;
 };
 
 }  // namespace lathe::ui

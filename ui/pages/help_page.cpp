@@ -20,6 +20,7 @@
 #include "kernels/api/error.h"
 #include "ui/app_context.h"
 #include "ui/text.h"
+#include "ui/theme/follow.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/widgets.h"
 
@@ -177,7 +178,7 @@ HelpPage::HelpPage(AppContext& context, QWidget* parent)
     if (!view_->find(search_->text().section(QLatin1Char(' '), 0, 0))) mark_found();
   });
   connect(list_, &QListWidget::currentItemChanged, this, &HelpPage::show_current);
-  connect(&context.theme, &Theme::changed, this, &HelpPage::show_current);
+  follow_theme(context.theme, this, [this] { show_current(); });
   connect(view_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
     // topic.md and #anchors stay here; the web opens outside.
     if (url.scheme().startsWith(QLatin1String("http"))) {
