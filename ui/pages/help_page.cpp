@@ -50,6 +50,8 @@ QString first_heading(const QString& markdown, const QString& otherwise) {
 // Qt's Markdown comes with cramped headings and double table borders: room above headings, hairlines in
 // tables.
 void set_type(QTextDocument& document, const Colors& colors) {
+  QTextCursor all(&document);
+  all.beginEditBlock();  // laid out once
   for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
     QTextBlockFormat format = block.blockFormat();
     const int level = format.headingLevel();
@@ -73,6 +75,7 @@ void set_type(QTextDocument& document, const Colors& colors) {
     format.setBottomMargin(Theme::grid);
     table->setFormat(format);
   }
+  all.endEditBlock();
 }
 
 // The catalogue of metrics as a topic: what each number means and its unit.

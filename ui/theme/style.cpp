@@ -74,7 +74,8 @@ void LatheStyle::drawControl(ControlElement element, const QStyleOption* option,
     case CE_HeaderEmptyArea:
       return draw_header_ground(*option, *painter);
     case CE_TabBarTabShape:
-      if (const auto* tab = qstyleoption_cast<const QStyleOptionTab*>(option)) return draw_tab(*tab, *painter);
+      if (const auto* tab = qstyleoption_cast<const QStyleOptionTab*>(option))
+        return draw_tab(*tab, *painter);
       break;
     case CE_TabBarTabLabel:
       if (const auto* tab = qstyleoption_cast<const QStyleOptionTab*>(option))
@@ -102,7 +103,8 @@ void LatheStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* opt
     case PE_IndicatorItemViewItemCheck:
       return draw_check_box(*option, *painter);
     case PE_PanelLineEdit:
-      if (const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option); frame && frame->lineWidth > 0)
+      if (const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option);
+          frame && frame->lineWidth > 0)
         return draw_field(*option, *painter, widget);
       // Inside a combo or spin box it stands on their field.
       if (widget == nullptr || (qobject_cast<QComboBox*>(widget->parentWidget()) == nullptr &&
@@ -148,7 +150,8 @@ QSize LatheStyle::sizeFromContents(ContentsType type, const QStyleOption* option
     case CT_ToolButton:
       return size.grownBy(kStyle.tool);
     case CT_LineEdit:
-      if (const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option); frame && frame->lineWidth > 0)
+      if (const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option);
+          frame && frame->lineWidth > 0)
         return size.grownBy(kStyle.field);
       return size;
     case CT_HeaderSection:
@@ -195,7 +198,8 @@ QRect LatheStyle::subElementRect(SubElement element, const QStyleOption* option,
                                  const QWidget* widget) const {
   switch (element) {
     case SE_LineEditContents:
-      if (const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option); frame && frame->lineWidth > 0)
+      if (const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option);
+          frame && frame->lineWidth > 0)
         return visualRect(option->direction, option->rect, option->rect.marginsRemoved(kStyle.field));
       break;
     case SE_ShapedFrameContents:

@@ -1,5 +1,5 @@
-// What LatheStyle draws, part by part. Colours come from the option's palette only, so that another palette is
-// all that another appearance takes.
+// What LatheStyle draws, part by part. Colours come from the option's palette only, so that another palette
+// is all that another appearance takes.
 #pragma once
 
 #include <QPainter>
@@ -15,8 +15,8 @@ struct StyleMetrics {
   int button_text_height = 18;
   int field_height = 26;  // of combo and spin boxes
   int combo_indent = 4;   // more than Fusion's before a combo box's text
-  int area_frame = 2;      // line and the room its round corners need
-  int chevron_room = 20;   // at the right end of combo boxes, of sorted headers
+  int area_frame = 2;     // line and the room its round corners need
+  int chevron_room = 20;  // at the right end of combo boxes, of sorted headers
   int scroll_bar = 10, scroll_handle = 32;
   int slider_groove = 4, slider_handle = 14;
   int tab_line = 2;
