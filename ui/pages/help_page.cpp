@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QPointer>
 #include <QSplitter>
 #include <QTextBlock>
 #include <QTextBrowser>
@@ -50,8 +51,6 @@ QString first_heading(const QString& markdown, const QString& otherwise) {
 // Qt's Markdown comes with cramped headings and double table borders: room above headings, hairlines in
 // tables.
 void set_type(QTextDocument& document, const Colors& colors) {
-  QTextCursor all(&document);
-  all.beginEditBlock();  // laid out once
   for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
     QTextBlockFormat format = block.blockFormat();
     const int level = format.headingLevel();
@@ -75,7 +74,6 @@ void set_type(QTextDocument& document, const Colors& colors) {
     format.setBottomMargin(Theme::grid);
     table->setFormat(format);
   }
-  all.endEditBlock();
 }
 
 // The catalogue of metrics as a topic: what each number means and its unit.
@@ -155,7 +153,6 @@ HelpPage::HelpPage(AppContext& context, QWidget* parent)
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   view_->setAccessibleName(tr("Manual"));
   view_->setOpenLinks(false);
-  view_->document()->setDocumentMargin(2 * Theme::grid);
 
   auto* side = new QWidget;
   auto* column = new QVBoxLayout(side);
@@ -224,8 +221,16 @@ void HelpPage::show_current() {
     view_->setMarkdown(tr("Nothing in the manual speaks of “%1”.").arg(search_->text()));
     return;
   }
-  view_->setMarkdown(found->text);
-  set_type(*view_->document(), context().theme.colors());
+  // Written out of sight, where no line of it is laid out more than once.
+  auto* document = new QTextDocument(view_);
+  document->setUndoRedoEnabled(false);
+  document->setDefaultFont(view_->font());
+  document->setDocumentMargin(2 * Theme::grid);
+  document->setMarkdown(found->text);
+  set_type(*document, context().theme.colors());
+  const QPointer<QTextDocument> before = view_->document();
+  view_->setDocument(document);
+  delete before;
   mark_found();
 }
 
