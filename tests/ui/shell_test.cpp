@@ -257,6 +257,7 @@ TEST_F(ShellTest, Theme_Switched_RepaintsEveryPage) {
   open();
   for (const bool dark : {true, false}) {
     surroundings_.theme.set_dark(dark);
+    QCoreApplication::sendPostedEvents();  // the palette reaches a window by an event
     for (int i = 0; i < kPlaceCount; ++i) {
       window_->show_place(static_cast<Place>(i));
       const QImage image = window_->grab().toImage();

@@ -171,7 +171,7 @@ QSize LatheStyle::sizeFromContents(ContentsType type, const QStyleOption* option
       break;
   }
   QSize result = QProxyStyle::sizeFromContents(type, option, size, widget);
-  if (type == CT_ComboBox) result.rwidth() += kStyle.combo_indent;
+  if (type == CT_ComboBox) result.rwidth() += 2 * kStyle.combo_indent;
   if (type == CT_ComboBox || type == CT_SpinBox)
     result.setHeight(std::max(result.height(), kStyle.field_height));
   // Lists breathe; tables set their own row height.
