@@ -80,8 +80,10 @@ void draw_tab_text(const QStyleOptionTab& tab, QPainter& painter) {
 }
 
 void draw_menu(const QStyleOption& option, QPainter& painter) {
-  painter.fillRect(option.rect, color(option, QPalette::Mid));
-  painter.fillRect(option.rect.marginsRemoved(QMargins(1, 1, 1, 1)), color(option, QPalette::Base));
+  // Without regard to the option's state, which a menu leaves empty.
+  painter.fillRect(option.rect, option.palette.color(QPalette::Active, QPalette::Mid));
+  painter.fillRect(option.rect.marginsRemoved(QMargins(1, 1, 1, 1)),
+                   option.palette.color(QPalette::Active, QPalette::Base));
 }
 
 namespace {
