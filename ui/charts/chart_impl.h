@@ -37,7 +37,7 @@ class Chart::Impl {
   double weight(const ChartSeries& series) const;  // of its moving average; 0: none
   void restyle(ChartSeries& series);
   void restyle_all();
-  void rebuild_legend();  // when painted: a click's button outlives it, many series change at once
+  void rebuild_legend();  // when painted, as many series change at once
   void update_title();
   void describe();  // accessible text, at most once a second
   void set_tickers();

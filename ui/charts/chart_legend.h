@@ -7,6 +7,8 @@
 #include <QWidget>
 #include <vector>
 
+class QToolButton;
+
 namespace lathe::ui {
 
 // Items from left to right, wrapping like words.
@@ -50,7 +52,10 @@ class ChartLegend : public QWidget {
   void toggled(const QString& key, bool hidden);
 
  private:
+  void show_item(QToolButton& button, const Item& item);
+
   std::vector<Item> items_;
+  std::vector<QToolButton*> buttons_;  // one an item
 };
 
 }  // namespace lathe::ui
