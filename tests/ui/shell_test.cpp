@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
+#include <QPushButton>
 #include <QTest>
 #include <QThread>
 #include <QToolButton>
@@ -25,6 +26,7 @@
 #include "ui/pages/new_page.h"
 #include "ui/text.h"
 #include "ui/theme/icons.h"
+#include "ui/theme/widgets.h"
 #include "ui/training_guard.h"
 
 namespace lathe::ui {
@@ -255,12 +257,20 @@ TEST_F(ShellTest, Theme_Switched_RepaintsEveryPage) {
   open();
   for (const bool dark : {true, false}) {
     surroundings_.theme.set_dark(dark);
+    QCoreApplication::sendPostedEvents();  // the palette reaches a window by an event
     for (int i = 0; i < kPlaceCount; ++i) {
       window_->show_place(static_cast<Place>(i));
       const QImage image = window_->grab().toImage();
       // A corner of the window shows its ground.
       const QColor ground = image.pixelColor(image.width() - 3, image.height() - 3);
       EXPECT_EQ(ground.lightness() < 128, dark) << i;
+      // And what a control draws: the face of a plain button.
+      for (const auto* button : window_->page(window_->place())->findChildren<QPushButton*>()) {
+        const QPoint top(button->width() / 2, 4);
+        if (is_primary(*button) || !button->visibleRegion().contains(top)) continue;
+        const QColor face = image.pixelColor(button->mapTo(window_.get(), top));
+        EXPECT_EQ(face.lightness() < 128, dark) << i << to_std(button->text());
+      }
     }
   }
 }

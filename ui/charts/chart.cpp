@@ -116,6 +116,7 @@ void Chart::Impl::rebuild_legend() {
   }
   legend->set_items(items);
   legend->setVisible(legend_wanted.value_or(series.size() > 1));
+  chart->layout()->activate();
 }
 
 void Chart::Impl::set_tickers() {
@@ -169,7 +170,7 @@ void Chart::set_series(const QString& key, const SeriesStyle& style) {
   }
   series->style = style;
   impl_->restyle(*series);
-  impl_->rebuild_legend();
+  impl_->legend_dirty = true;
   impl_->changed();
 }
 
@@ -179,7 +180,7 @@ void Chart::remove_series(const QString& key) {
   impl_->plot->removeGraph(series->raw);
   impl_->plot->removeGraph(series->smooth);
   std::erase_if(impl_->series, [&](const auto& one) { return one.get() == series; });
-  impl_->rebuild_legend();
+  impl_->legend_dirty = true;
   impl_->changed();
   Q_EMIT data_changed();
 }
@@ -188,7 +189,7 @@ void Chart::clear() {
   impl_->plot->clearGraphs();
   impl_->series.clear();
   impl_->manual_y.reset();
-  impl_->rebuild_legend();
+  impl_->legend_dirty = true;
   impl_->changed();
   Q_EMIT data_changed();
 }
@@ -237,9 +238,7 @@ void Chart::set_hidden(const QString& key, bool hidden) {
   ChartSeries* series = impl_->find(key);
   if (series == nullptr || series->hidden == hidden) return;
   series->hidden = hidden;
-  // The button that was clicked must outlive its click.
-  QMetaObject::invokeMethod(
-      this, [this] { impl_->rebuild_legend(); }, Qt::QueuedConnection);
+  impl_->legend_dirty = true;
   impl_->changed();
   Q_EMIT data_changed();
 }

@@ -37,7 +37,7 @@ class Chart::Impl {
   double weight(const ChartSeries& series) const;  // of its moving average; 0: none
   void restyle(ChartSeries& series);
   void restyle_all();
-  void rebuild_legend();
+  void rebuild_legend();  // when painted, as many series change at once
   void update_title();
   void describe();  // accessible text, at most once a second
   void set_tickers();
@@ -62,6 +62,7 @@ class Chart::Impl {
   double crosshair_x = std::numeric_limits<double>::quiet_NaN();
   bool crosshair_readout = false;
   bool dirty = false;
+  bool legend_dirty = false;
 
   QLabel* title = nullptr;
   QLabel* unit = nullptr;

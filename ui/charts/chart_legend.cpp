@@ -2,6 +2,7 @@
 
 #include <QPainter>
 #include <QPixmap>
+#include <QSignalBlocker>
 #include <QStyleOptionToolButton>
 #include <QStylePainter>
 #include <QToolButton>
@@ -99,40 +100,51 @@ ChartLegend::ChartLegend(QWidget* parent) : QWidget(parent) {
 }
 
 void ChartLegend::set_items(const std::vector<Item>& items) {
-  while (QLayoutItem* item = layout()->takeAt(0)) {
-    item->widget()->deleteLater();
-    item->widget()->hide();
-    delete item;
+  if (items == items_) return;
+  items_ = items;
+  while (buttons_.size() > items.size()) {
+    buttons_.back()->deleteLater();
+    buttons_.back()->hide();
+    layout()->removeWidget(buttons_.back());
+    buttons_.pop_back();
   }
-  for (const Item& item : items) {
-    QPixmap swatch(QSize(18, 10) * devicePixelRatioF());
-    swatch.setDevicePixelRatio(devicePixelRatioF());
-    swatch.fill(Qt::transparent);
-    {
-      QPainter painter(&swatch);
-      QColor color = item.color;
-      if (item.hidden) color.setAlpha(70);
-      painter.setPen(QPen(color, 3, item.pen));
-      painter.drawLine(1, 5, 17, 5);
-    }
+  while (buttons_.size() < items.size()) {
     auto* button = new LegendButton(this);
-    button->setText(item.name);
-    button->setIcon(swatch);
     button->setIconSize(QSize(18, 10));
     button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     button->setCheckable(true);
-    button->setChecked(!item.hidden);
-    QFont font = button->font();
-    font.setStrikeOut(item.hidden);
-    button->setFont(font);
-    button->setAccessibleName(tr("Show %1").arg(item.name));
-    button->setToolTip(tr("Show or hide %1").arg(item.name));
     connect(button, &QToolButton::toggled, this,
-            [this, key = item.key](bool on) { Q_EMIT toggled(key, !on); });
+            [this, index = buttons_.size()](bool on) { Q_EMIT toggled(items_[index].key, !on); });
     layout()->addWidget(button);
     button->show();
+    buttons_.push_back(button);
   }
+  for (size_t i = 0; i < items.size(); ++i) show_item(*buttons_[i], items[i]);
   updateGeometry();
+}
+
+void ChartLegend::show_item(QToolButton& button, const Item& item) {
+  QPixmap swatch(QSize(18, 10) * devicePixelRatioF());
+  swatch.setDevicePixelRatio(devicePixelRatioF());
+  swatch.fill(Qt::transparent);
+  {
+    QPainter painter(&swatch);
+    QColor color = item.color;
+    if (item.hidden) color.setAlpha(70);
+    painter.setPen(QPen(color, 3, item.pen));
+    painter.drawLine(1, 5, 17, 5);
+  }
+  button.setText(item.name);
+  button.setIcon(swatch);
+  {
+    const QSignalBlocker quiet(button);
+    button.setChecked(!item.hidden);
+  }
+  QFont font = button.font();
+  font.setStrikeOut(item.hidden);
+  button.setFont(font);
+  button.setAccessibleName(tr("Show %1").arg(item.name));
+  button.setToolTip(tr("Show or hide %1").arg(item.name));
 }
 
 }  // namespace lathe::ui

@@ -7,6 +7,8 @@
 #include <QWidget>
 #include <vector>
 
+class QToolButton;
+
 namespace lathe::ui {
 
 // Items from left to right, wrapping like words.
@@ -42,11 +44,18 @@ class ChartLegend : public QWidget {
     QColor color;
     Qt::PenStyle pen = Qt::SolidLine;
     bool hidden = false;
+    bool operator==(const Item&) const = default;
   };
   void set_items(const std::vector<Item>& items);
 
  Q_SIGNALS:
   void toggled(const QString& key, bool hidden);
+
+ private:
+  void show_item(QToolButton& button, const Item& item);
+
+  std::vector<Item> items_;
+  std::vector<QToolButton*> buttons_;  // one an item
 };
 
 }  // namespace lathe::ui

@@ -2,6 +2,7 @@
 #include <QPaintDevice>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ui/charts/chart_impl.h"
 
@@ -158,6 +159,7 @@ void Chart::Impl::fit_y() {
 void Chart::Impl::paint() {
   QElapsedTimer time;
   time.start();
+  if (std::exchange(legend_dirty, false)) rebuild_legend();
   plot->xAxis->ticker()->setTickCount(std::clamp(plot->axisRect()->width() / 110, 2, 10));
   plot->yAxis->ticker()->setTickCount(std::clamp(plot->axisRect()->height() / 36, 2, 8));
   const bool quick = plot->dragging() || hurried;

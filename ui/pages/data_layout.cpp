@@ -21,6 +21,7 @@
 #include "ui/pages/data_job.h"
 #include "ui/pages/data_page.h"
 #include "ui/pages/data_token_view.h"
+#include "ui/pages/run_tab_parts.h"
 #include "ui/text.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/widgets.h"
@@ -144,6 +145,7 @@ QWidget* DataPage::make_overview() {
   sources_->setAccessibleName(tr("Sources"));
   sources_->verticalHeader()->hide();
   sources_->setFrameShape(QFrame::NoFrame);
+  sources_->setItemDelegate(new CellDelegate(sources_));
   sources_->setShowGrid(false);
   sources_->setTextElideMode(Qt::ElideMiddle);
   sources_->setEditTriggers(QAbstractItemView::NoEditTriggers);

@@ -3,6 +3,7 @@
 #include <QTextBlockFormat>
 #include <QTextCursor>
 
+#include "ui/theme/follow.h"
 #include "ui/theme/theme.h"
 
 namespace lathe::ui {
@@ -12,7 +13,7 @@ TokenView::TokenView(const Theme& theme, QWidget* parent) : QTextBrowser(parent)
   setFont(Theme::mono_font());
   setOpenLinks(false);
   document()->setDocumentMargin(Theme::grid);
-  connect(&theme, &Theme::changed, this, &TokenView::render);
+  follow_theme(theme, this, [this] { render(); });
 }
 
 void TokenView::show_text(const TokenText& text) {

@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QPointer>
 #include <QSplitter>
 #include <QTextBlock>
 #include <QTextBrowser>
@@ -20,6 +21,7 @@
 #include "kernels/api/error.h"
 #include "ui/app_context.h"
 #include "ui/text.h"
+#include "ui/theme/follow.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/widgets.h"
 
@@ -151,7 +153,6 @@ HelpPage::HelpPage(AppContext& context, QWidget* parent)
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   view_->setAccessibleName(tr("Manual"));
   view_->setOpenLinks(false);
-  view_->document()->setDocumentMargin(2 * Theme::grid);
 
   auto* side = new QWidget;
   auto* column = new QVBoxLayout(side);
@@ -177,7 +178,7 @@ HelpPage::HelpPage(AppContext& context, QWidget* parent)
     if (!view_->find(search_->text().section(QLatin1Char(' '), 0, 0))) mark_found();
   });
   connect(list_, &QListWidget::currentItemChanged, this, &HelpPage::show_current);
-  connect(&context.theme, &Theme::changed, this, &HelpPage::show_current);
+  follow_theme(context.theme, this, [this] { show_current(); });
   connect(view_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
     // topic.md and #anchors stay here; the web opens outside.
     if (url.scheme().startsWith(QLatin1String("http"))) {
@@ -220,8 +221,16 @@ void HelpPage::show_current() {
     view_->setMarkdown(tr("Nothing in the manual speaks of “%1”.").arg(search_->text()));
     return;
   }
-  view_->setMarkdown(found->text);
-  set_type(*view_->document(), context().theme.colors());
+  // Written out of sight, where no line of it is laid out more than once.
+  auto* document = new QTextDocument(view_);
+  document->setUndoRedoEnabled(false);
+  document->setDefaultFont(view_->font());
+  document->setDocumentMargin(2 * Theme::grid);
+  document->setMarkdown(found->text);
+  set_type(*document, context().theme.colors());
+  const QPointer<QTextDocument> before = view_->document();
+  view_->setDocument(document);
+  delete before;
   mark_found();
 }
 

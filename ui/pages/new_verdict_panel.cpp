@@ -14,6 +14,7 @@
 #include "ui/forms/memory_bar.h"
 #include "ui/pages/new_assessor.h"
 #include "ui/pages/new_changes_model.h"
+#include "ui/pages/run_tab_parts.h"
 #include "ui/text.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/widgets.h"
@@ -88,6 +89,7 @@ VerdictPanel::VerdictPanel(NewAssessor& assessor, ConfigDocument& document, cons
   changes_->setSelectionBehavior(QAbstractItemView::SelectRows);
   changes_->setSelectionMode(QAbstractItemView::SingleSelection);
   changes_->setFrameShape(QFrame::NoFrame);
+  changes_->setItemDelegate(new CellDelegate(changes_));
   changes_->setShowGrid(false);
   changes_->setTabKeyNavigation(false);
   changes_->verticalHeader()->hide();

@@ -17,6 +17,7 @@
 #include "ui/pages/run_export.h"
 #include "ui/preferences.h"
 #include "ui/text.h"
+#include "ui/theme/follow.h"
 #include "ui/theme/theme.h"
 
 namespace lathe::ui {
@@ -114,7 +115,7 @@ ChartBoard::ChartBoard(AppContext& context, const QString& state_key, std::vecto
     Q_EMIT axis_changed();
   });
   connect(group_, &ChartGroup::settings_changed, this, &ChartBoard::save_state);
-  connect(&context_.theme, &Theme::changed, this, &ChartBoard::apply_theme);
+  follow_theme(context_.theme, this, [this] { apply_theme(); });
 }
 
 ChartBoard::~ChartBoard() = default;

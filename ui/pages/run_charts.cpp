@@ -9,6 +9,7 @@
 #include "ui/charts/chart_group.h"
 #include "ui/pages/run_chart_board.h"
 #include "ui/text.h"
+#include "ui/theme/follow.h"
 #include "ui/theme/theme.h"
 
 namespace lathe::ui {
@@ -152,7 +153,7 @@ RunCharts::RunCharts(AppContext& context, QWidget* parent) : QWidget(parent), co
       }
     }
   });
-  connect(&context.theme, &Theme::changed, this, &RunCharts::restyle);
+  follow_theme(context.theme, this, [this] { restyle(); });
 }
 
 std::vector<std::string> RunCharts::metrics() const {

@@ -136,9 +136,7 @@ void RunCheckpointsTab::check(bool every_byte) {
             every_byte]() mutable { return every_byte ? checks.verify(folder) : checks.look(folder); },
            [this](const CheckpointVerdict& verdict) {
              verdict_known_ = verdict;
-             set_tone(verdict_, !verdict.good        ? Tone::Bad
-                                : verdict.every_byte ? Tone::Good
-                                                     : Tone::Muted);
+             set_tone(verdict_, !verdict.good ? Tone::Bad : verdict.every_byte ? Tone::Good : Tone::Muted);
              verdict_->setText(verdict.text);
              show_state();
            });

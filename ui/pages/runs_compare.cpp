@@ -16,6 +16,7 @@
 #include "ui/pages/run_tab_parts.h"
 #include "ui/preferences.h"
 #include "ui/text.h"
+#include "ui/theme/follow.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/widgets.h"
 
@@ -77,7 +78,7 @@ RunsCompare::RunsCompare(AppContext& context, QWidget* parent) : QWidget(parent)
   connect(board_, &ChartBoard::csv_wanted, this, [this](const QString& chart) {
     export_rows_dialog(context_, ids(), to_qt(table_name(lathe::metric(to_std(chart)).table)), this);
   });
-  connect(&context.theme, &Theme::changed, this, &RunsCompare::restyle);
+  follow_theme(context.theme, this, [this] { restyle(); });
   connect(outcomes_view_, &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {
     const QString id = outcomes_->id_of(outcomes_view_->indexAt(at).row());
     if (id.isEmpty()) return;

@@ -20,6 +20,7 @@
 #include "ui/devices.h"
 #include "ui/preferences.h"
 #include "ui/text.h"
+#include "ui/theme/follow.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/widgets.h"
 
@@ -37,7 +38,7 @@ SystemPage::SystemPage(AppContext& context, QWidget* parent)
   row->addWidget(make_preferences(), 2);
   layout->addLayout(row, 1);
   connect(&context.devices, &Devices::ready_changed, this, &SystemPage::show_report);
-  connect(&context.theme, &Theme::changed, this, &SystemPage::show_report);
+  follow_theme(context.theme, this, [this] { show_report(); });
 }
 
 void SystemPage::activated() {

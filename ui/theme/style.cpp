@@ -67,15 +67,15 @@ void LatheStyle::drawControl(ControlElement element, const QStyleOption* option,
           frame && frame->frameShape == QFrame::StyledPanel)
         return draw_frame(*frame, *painter, widget);
       break;
-    case CE_HeaderSection:
-    case CE_HeaderEmptyArea:
-      return draw_header(*option, *painter);
-    case CE_HeaderLabel:
+    case CE_Header:
       if (const auto* header = qstyleoption_cast<const QStyleOptionHeader*>(option))
-        return draw_header_text(*header, *painter);
+        return draw_header(*header, *painter);
       break;
+    case CE_HeaderEmptyArea:
+      return draw_header_ground(*option, *painter);
     case CE_TabBarTabShape:
-      if (const auto* tab = qstyleoption_cast<const QStyleOptionTab*>(option)) return draw_tab(*tab, *painter);
+      if (const auto* tab = qstyleoption_cast<const QStyleOptionTab*>(option))
+        return draw_tab(*tab, *painter);
       break;
     case CE_TabBarTabLabel:
       if (const auto* tab = qstyleoption_cast<const QStyleOptionTab*>(option))
@@ -103,7 +103,8 @@ void LatheStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* opt
     case PE_IndicatorItemViewItemCheck:
       return draw_check_box(*option, *painter);
     case PE_PanelLineEdit:
-      if (const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option); frame && frame->lineWidth > 0)
+      if (const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option);
+          frame && frame->lineWidth > 0)
         return draw_field(*option, *painter, widget);
       // Inside a combo or spin box it stands on their field.
       if (widget == nullptr || (qobject_cast<QComboBox*>(widget->parentWidget()) == nullptr &&
@@ -127,13 +128,6 @@ void LatheStyle::drawPrimitive(PrimitiveElement element, const QStyleOption* opt
     case PE_FrameTabWidget:
     case PE_PanelScrollAreaCorner:
       return;
-    case PE_IndicatorHeaderArrow:
-      if (const auto* header = qstyleoption_cast<const QStyleOptionHeader*>(option)) {
-        const bool up = header->sortIndicator == QStyleOptionHeader::SortUp;
-        draw_chevron(*painter, option->rect, up ? Qt::UpArrow : Qt::DownArrow,
-                     color(*option, QPalette::PlaceholderText));
-      }
-      return;
     case PE_IndicatorArrowUp:
       return draw_chevron(*painter, option->rect, Qt::UpArrow, color(*option, QPalette::Text));
     case PE_IndicatorArrowDown:
@@ -156,7 +150,8 @@ QSize LatheStyle::sizeFromContents(ContentsType type, const QStyleOption* option
     case CT_ToolButton:
       return size.grownBy(kStyle.tool);
     case CT_LineEdit:
-      if (const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option); frame && frame->lineWidth > 0)
+      if (const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option);
+          frame && frame->lineWidth > 0)
         return size.grownBy(kStyle.field);
       return size;
     case CT_HeaderSection:
@@ -176,6 +171,7 @@ QSize LatheStyle::sizeFromContents(ContentsType type, const QStyleOption* option
       break;
   }
   QSize result = QProxyStyle::sizeFromContents(type, option, size, widget);
+  if (type == CT_ComboBox) result.rwidth() += 2 * kStyle.combo_indent;
   if (type == CT_ComboBox || type == CT_SpinBox)
     result.setHeight(std::max(result.height(), kStyle.field_height));
   // Lists breathe; tables set their own row height.
@@ -190,14 +186,20 @@ QRect LatheStyle::subControlRect(ComplexControl control, const QStyleOptionCompl
     if (const auto* bar = qstyleoption_cast<const QStyleOptionSlider*>(option))
       return scroll_bar_part(*bar, part);
   }
-  return QProxyStyle::subControlRect(control, option, part, widget);
+  QRect rect = QProxyStyle::subControlRect(control, option, part, widget);
+  if (control == CC_ComboBox && part == SC_ComboBoxEditField) {
+    option->direction == Qt::LeftToRight ? rect.setLeft(rect.left() + kStyle.combo_indent)
+                                         : rect.setRight(rect.right() - kStyle.combo_indent);
+  }
+  return rect;
 }
 
 QRect LatheStyle::subElementRect(SubElement element, const QStyleOption* option,
                                  const QWidget* widget) const {
   switch (element) {
     case SE_LineEditContents:
-      if (const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option); frame && frame->lineWidth > 0)
+      if (const auto* frame = qstyleoption_cast<const QStyleOptionFrame*>(option);
+          frame && frame->lineWidth > 0)
         return visualRect(option->direction, option->rect, option->rect.marginsRemoved(kStyle.field));
       break;
     case SE_ShapedFrameContents:
@@ -208,17 +210,6 @@ QRect LatheStyle::subElementRect(SubElement element, const QStyleOption* option,
           constexpr int around = kStyle.area_frame;
           return frame->rect.marginsRemoved(QMargins(around, around, around, around));
         }
-      }
-      break;
-    case SE_HeaderLabel:
-    case SE_HeaderArrow:
-      if (const auto* header = qstyleoption_cast<const QStyleOptionHeader*>(option)) {
-        QRect text = header->rect.marginsRemoved(kStyle.header), arrow = text;
-        if (header->sortIndicator != QStyleOptionHeader::None) {
-          arrow.setLeft(text.right() + 1 - kStyle.chevron_room / 2);
-          text.setRight(arrow.left() - 5);
-        }
-        return visualRect(option->direction, option->rect, element == SE_HeaderLabel ? text : arrow);
       }
       break;
     default:

@@ -1,5 +1,5 @@
-// Draws the window flat and calm: rounded boxes, hairlines, the accent where the keyboard is. All colours come
-// from the palette; what is not drawn here (texts, layouts) is Fusion's.
+// Draws the window flat and calm: rounded boxes, hairlines, the accent where the keyboard is. All colours
+// come from the palette; what is not drawn here (texts, layouts) is Fusion's.
 #pragma once
 
 #include <QProxyStyle>

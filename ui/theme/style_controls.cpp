@@ -105,10 +105,10 @@ void draw_field(const QStyleOption& option, QPainter& painter, const QWidget* wi
   const bool enabled = has(option, QStyle::State_Enabled);
   const bool bad = widget != nullptr && tone_of(*widget) == Tone::Bad;
   draw_box(painter, option.rect, kStyle.field_radius, color(option, QPalette::Base),
-           color(option, bad                                                   ? QPalette::BrightText
-                         : enabled && has(option, QStyle::State_HasFocus)      ? QPalette::Highlight
-                         : enabled && has(option, QStyle::State_MouseOver)     ? QPalette::Dark
-                                                                               : QPalette::Mid));
+           color(option, bad                                               ? QPalette::BrightText
+                         : enabled && has(option, QStyle::State_HasFocus)  ? QPalette::Highlight
+                         : enabled && has(option, QStyle::State_MouseOver) ? QPalette::Dark
+                                                                           : QPalette::Mid));
 }
 
 void draw_combo_box(const QStyleOptionComboBox& combo, QPainter& painter, const QWidget* widget) {

@@ -40,15 +40,27 @@ void draw_tip(const QStyleOption& option, QPainter& painter) {
   painter.fillRect(option.rect.marginsRemoved(QMargins(1, 1, 1, 1)), color(option, QPalette::ToolTipBase));
 }
 
-void draw_header(const QStyleOption& option, QPainter& painter) {
+void draw_header_ground(const QStyleOption& option, QPainter& painter) {
   painter.fillRect(option.rect, color(option, QPalette::Base));
   painter.fillRect(option.rect.left(), option.rect.bottom(), option.rect.width(), 1,
                    color(option, QPalette::Mid));
 }
 
-void draw_header_text(const QStyleOptionHeader& header, QPainter& painter) {
-  const QString text = header.fontMetrics.elidedText(header.text, Qt::ElideRight, header.rect.width());
-  draw_text(painter, header.rect, header.textAlignment, text, color(header, QPalette::PlaceholderText));
+void draw_header(const QStyleOptionHeader& header, QPainter& painter) {
+  draw_header_ground(header, painter);
+  const QColor ink = color(header, QPalette::PlaceholderText);
+  const auto place = [&](const QRect& rect) {
+    return QStyle::visualRect(header.direction, header.rect, rect);
+  };
+  QRect words = header.rect.marginsRemoved(kStyle.header);
+  if (header.sortIndicator != QStyleOptionHeader::None) {
+    words.setRight(words.right() - kStyle.chevron_room / 2 - 4);
+    const QRect arrow(words.right() + 5, words.top(), kStyle.chevron_room / 2, words.height());
+    draw_chevron(painter, place(arrow),
+                 header.sortIndicator == QStyleOptionHeader::SortUp ? Qt::UpArrow : Qt::DownArrow, ink);
+  }
+  draw_text(painter, place(words), header.textAlignment,
+            header.fontMetrics.elidedText(header.text, Qt::ElideRight, words.width()), ink);
 }
 
 void draw_tab(const QStyleOptionTab& tab, QPainter& painter) {
@@ -68,8 +80,10 @@ void draw_tab_text(const QStyleOptionTab& tab, QPainter& painter) {
 }
 
 void draw_menu(const QStyleOption& option, QPainter& painter) {
-  painter.fillRect(option.rect, color(option, QPalette::Mid));
-  painter.fillRect(option.rect.marginsRemoved(QMargins(1, 1, 1, 1)), color(option, QPalette::Base));
+  // Without regard to the option's state, which a menu leaves empty.
+  painter.fillRect(option.rect, option.palette.color(QPalette::Active, QPalette::Mid));
+  painter.fillRect(option.rect.marginsRemoved(QMargins(1, 1, 1, 1)),
+                   option.palette.color(QPalette::Active, QPalette::Base));
 }
 
 namespace {

@@ -1,5 +1,5 @@
-// What LatheStyle draws, part by part. Colours come from the option's palette only, so that another palette is
-// all that another appearance takes.
+// What LatheStyle draws, part by part. Colours come from the option's palette only, so that another palette
+// is all that another appearance takes.
 #pragma once
 
 #include <QPainter>
@@ -13,9 +13,10 @@ struct StyleMetrics {
   QMargins button{15, 6, 15, 6}, tool{6, 6, 6, 6}, field{7, 4, 7, 4};
   QMargins tint{8, 4, 8, 4}, header{8, 5, 8, 6}, tab{14, 6, 14, 8}, menu_item{12, 5, 24, 5};
   int button_text_height = 18;
-  int field_height = 26;   // of combo and spin boxes
-  int area_frame = 2;      // line and the room its round corners need
-  int chevron_room = 20;   // at the right end of combo boxes, of sorted headers
+  int field_height = 26;  // of combo and spin boxes
+  int combo_indent = 4;   // more than Fusion's before a combo box's text
+  int area_frame = 2;     // line and the room its round corners need
+  int chevron_room = 20;  // at the right end of combo boxes, of sorted headers
   int scroll_bar = 10, scroll_handle = 32;
   int slider_groove = 4, slider_handle = 14;
   int tab_line = 2;
@@ -56,8 +57,8 @@ QRect scroll_bar_part(const QStyleOptionSlider& bar, QStyle::SubControl part);
 void draw_card(const QStyleOption& option, QPainter& painter);
 void draw_frame(const QStyleOption& option, QPainter& painter, const QWidget* widget);
 void draw_tip(const QStyleOption& option, QPainter& painter);
-void draw_header(const QStyleOption& option, QPainter& painter);
-void draw_header_text(const QStyleOptionHeader& header, QPainter& painter);
+void draw_header_ground(const QStyleOption& option, QPainter& painter);
+void draw_header(const QStyleOptionHeader& header, QPainter& painter);
 void draw_tab(const QStyleOptionTab& tab, QPainter& painter);
 void draw_tab_text(const QStyleOptionTab& tab, QPainter& painter);
 void draw_menu(const QStyleOption& option, QPainter& painter);

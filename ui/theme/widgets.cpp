@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ui/theme/follow.h"
 #include "ui/theme/theme.h"
 
 namespace lathe::ui {
@@ -118,10 +119,11 @@ EmptyState::EmptyState(const Theme& theme, const QString& icon, const QString& t
   auto* layout = new QVBoxLayout(this);
   layout->setSpacing(2 * Theme::grid);
   auto* picture = new QLabel;
-  picture->setPixmap(theme.icon(icon).pixmap(QSize(48, 48), QIcon::Disabled));
-  connect(&theme, &Theme::changed, picture, [picture, &theme, icon] {
+  const auto paint = [picture, &theme, icon] {
     picture->setPixmap(theme.icon(icon).pixmap(QSize(48, 48), QIcon::Disabled));
-  });
+  };
+  paint();
+  follow_theme(theme, picture, paint);
   title_->setFont(Theme::heading_font());
   title_->setAlignment(Qt::AlignCenter);
   title_->setWordWrap(true);
