@@ -1,4 +1,4 @@
-// How the lists of the Run page look, in one place.
+// How lists look, in one place.
 #pragma once
 
 #include <QHeaderView>
@@ -49,6 +49,10 @@ class CellDelegate : public QStyledItemDelegate {
     style->drawControl(QStyle::CE_ItemViewItem, &cell, painter, option.widget);
   }
 
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    return QStyledItemDelegate::sizeHint(option, index).grownBy(kSides);
+  }
+
   bool editorEvent(QEvent* event, QAbstractItemModel* model, const QStyleOptionViewItem& option,
                    const QModelIndex& index) override {
     QStyleOptionViewItem cell(option);
@@ -65,7 +69,8 @@ class CellDelegate : public QStyledItemDelegate {
   }
 
  private:
-  static QRect inner(const QRect& rect) { return rect.adjusted(4, 0, -4, 0); }
+  static constexpr QMargins kSides{4, 0, 4, 0};
+  static QRect inner(const QRect& rect) { return rect.marginsRemoved(kSides); }
 };
 
 inline QTableView* make_table(const QString& name, QWidget* parent) {
