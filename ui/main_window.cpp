@@ -106,10 +106,6 @@ void MainWindow::connect_navigator() {
     page(Place::New)->show_run(id);
     show_place(Place::New);
   });
-  connect(&navigator, &Navigator::compare_runs, this, [this](const QStringList& ids) {
-    page(Place::Runs)->show_runs(ids);
-    show_place(Place::Runs);
-  });
   connect(&navigator, &Navigator::use_dataset, this, [this](const QString& folder) {
     page(Place::New)->show_dataset(folder);
     show_place(Place::New);
@@ -163,8 +159,7 @@ void MainWindow::make_shortcuts() {
     connect(key, &QShortcut::activated, this, [this, i] { show_place(static_cast<Place>(i)); });
   }
   auto* help = new QShortcut(QKeySequence(Qt::Key_F1), this);
-  connect(help, &QShortcut::activated, this,
-          [this] { Q_EMIT context_.navigator.show_topic(place_topic(place_)); });
+  connect(help, &QShortcut::activated, this, [this] { page(place_)->ask_for_help(); });
   auto* find = new QShortcut(QKeySequence::Find, this);
   connect(find, &QShortcut::activated, this, [this] { page(place_)->focus_search(); });
   auto* quit = new QShortcut(QKeySequence::Quit, this);

@@ -21,9 +21,8 @@ class Navigator : public QObject {
   // A process was started whose run will appear after run `after` (empty: the first): the window opens it
   // then, or shows the log's last lines when the process ended without one.
   void watch_for_run(const QString& after, const QString& log, qint64 process);
-  void open_run(const QString& id);           // Run shows it
-  void clone_run(const QString& id);          // New opens with its settings
-  void compare_runs(const QStringList& ids);  // Runs ticks and overlays them
+  void open_run(const QString& id);   // Run shows it
+  void clone_run(const QString& id);  // New opens with its settings
   void resume_run(const QString& id,
                   qint64 step);              // checked and started by the window; step -1: newest checkpoint
   void use_dataset(const QString& folder);   // New takes it as its training data

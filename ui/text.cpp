@@ -23,6 +23,15 @@ QString three_digits(double value) {
   return QLocale().toString(value, 'f', magnitude < 9.995 ? 2 : magnitude < 99.95 ? 1 : 0);
 }
 
+// "20.0" as "20", "1.50" as "1.5".
+QString without_zeros(QString number) {
+  const QString point = QLocale().decimalPoint();
+  if (!number.contains(point)) return number;
+  while (number.endsWith(QLocale().zeroDigit())) number.chop(1);
+  if (number.endsWith(point)) number.chop(point.size());
+  return number;
+}
+
 }  // namespace
 
 QString to_qt(std::string_view utf8) {
@@ -50,14 +59,14 @@ QString short_count_text(double count) {
   if (magnitude < 1e3) {
     return count == std::floor(count) ? QLocale().toString(count, 'f', 0) : three_digits(count);
   }
-  static constexpr std::array<const char*, 4> suffixes = {"k", "M", "G", "T"};
+  static constexpr std::array<const char*, 4> suffixes = {"k", "M", "B", "T"};
   double scaled = count / 1e3;
   size_t index = 0;
   while (std::abs(scaled) >= 999.5 && index + 1 < suffixes.size()) {
     scaled /= 1e3;
     ++index;
   }
-  return three_digits(scaled) + QLatin1String(suffixes[index]);
+  return without_zeros(three_digits(scaled)) + QChar(0x00A0) + QLatin1String(suffixes[index]);
 }
 
 QString bytes_text(int64_t bytes) {

@@ -20,7 +20,7 @@ std::string to_std(const QString& text);
 std::filesystem::path to_path(const QString& text);
 
 QString count_text(int64_t count);                // "976,770,816"
-QString short_count_text(double count);           // "977M", "2.20M", "20.0G": powers of 1000, 3 digits
+QString short_count_text(double count);           // "977 M", "2.2 M", "20 B": powers of 1000, 3 digits
 QString bytes_text(int64_t bytes);                // "15.2 GiB", "512 MiB": powers of 1024, 3 digits
 QString number_text(double value, int decimals);  // "3.142"
 QString real_text(double value);                  // shortest: "0.0003" as "3e-4"

@@ -132,11 +132,13 @@ void TrainingGuard::report_end(const QString& run) {
 WorkAtStake TrainingGuard::at_stake() const {
   WorkAtStake stake;
   const QString run = context_.session.run_id();
+  stake.run = run;
   if (run.isEmpty()) return stake;
   try {
     // A few milliseconds: the catalogue's one row and the run's live row.
     const std::unique_ptr<HistoryStore> history = context_.open_history();
     const RunSummary summary = history->summary(to_std(run));
+    stake.run = to_qt(summary.name);
     stake.step = summary.step;
     if (const auto live = history->open_reader(to_std(run))->live())
       stake.step = std::max(stake.step, static_cast<qint64>(live->step));
@@ -172,7 +174,8 @@ TrainingGuard::Answer TrainingGuard::ask_in_dialog(QWidget* window, const QStrin
 bool TrainingGuard::may_close(QWidget* window, std::function<void()> close_again) {
   if (!context_.session.active()) return true;
   if (closing_) return false;
-  const QString question = closing_question(context_.session.run_id(), at_stake());
+  const WorkAtStake stake = at_stake();
+  const QString question = closing_question(stake.run, stake);
   const Answer answer = ask ? ask(question) : ask_in_dialog(window, question);
   if (answer == Answer::Stay) return false;
   RunControl* control = context_.session.control();

@@ -20,6 +20,7 @@ struct WorkAtStake {
   qint64 step = 0;
   qint64 saved_step = 0;  // newest checkpoint; 0: none
   double seconds = 0;     // training time since then, from the run's pace
+  QString run{};          // its name
 };
 
 class TrainingGuard : public QObject {

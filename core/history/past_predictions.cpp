@@ -24,21 +24,27 @@ PredictionErrors summarise(std::vector<double> errors) {
 }  // namespace
 
 PastPredictions past_predictions(const std::vector<RunSummary>& runs, std::string_view device, size_t most) {
+  PastPredictions past;
   std::vector<double> peaks, speeds;
   const std::string named = std::string(device) + " (";  // as TrainingRun records it
   for (const RunSummary& run : runs) {
     if (run.step < kLeastUpdates || run.device.find(named) == std::string::npos) continue;
-    const auto error = [](const auto& predicted, const auto& measured) {
-      return static_cast<double>(*measured) / static_cast<double>(*predicted) - 1;
-    };
-    if (peaks.size() < most && run.planned_peak_bytes.value_or(0) > 0 &&
-        run.measured_peak_bytes.value_or(0) > 0)
-      peaks.push_back(error(run.planned_peak_bytes, run.measured_peak_bytes));
-    if (speeds.size() < most && run.predicted_tokens_per_s.value_or(0) > 0 &&
-        run.tokens_per_s.value_or(0) > 0)
-      speeds.push_back(error(run.predicted_tokens_per_s, run.tokens_per_s));
+    const PastRun figures{run.name, run.planned_peak_bytes.value_or(0), run.measured_peak_bytes.value_or(0),
+                          run.predicted_tokens_per_s.value_or(0), run.tokens_per_s.value_or(0)};
+    const bool peak = figures.planned_peak_bytes > 0 && figures.measured_peak_bytes > 0;
+    const bool speed = figures.predicted_tokens_per_s > 0 && figures.measured_tokens_per_s > 0;
+    if (peak && peaks.size() < most) {
+      peaks.push_back(static_cast<double>(figures.measured_peak_bytes) /
+                          static_cast<double>(figures.planned_peak_bytes) -
+                      1);
+    }
+    if (speed && speeds.size() < most)
+      speeds.push_back(figures.measured_tokens_per_s / figures.predicted_tokens_per_s - 1);
+    if ((peak || speed) && past.runs.size() < most) past.runs.push_back(figures);
   }
-  return {summarise(std::move(peaks)), summarise(std::move(speeds))};
+  past.peak = summarise(std::move(peaks));
+  past.speed = summarise(std::move(speeds));
+  return past;
 }
 
 std::string past_predictions_text(const PastPredictions& past) {

@@ -2,6 +2,7 @@
 // run then took.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +18,17 @@ struct PredictionErrors {
   double worst = 0;  // the one farthest from zero
 };
 
+// One run's figures; a zero was not predicted or not measured.
+struct PastRun {
+  std::string name;
+  int64_t planned_peak_bytes = 0, measured_peak_bytes = 0;
+  double predicted_tokens_per_s = 0, measured_tokens_per_s = 0;
+};
+
 struct PastPredictions {
-  PredictionErrors peak;   // bytes of the process
-  PredictionErrors speed;  // tokens/s, nominal, step only
+  PredictionErrors peak;      // bytes of the process
+  PredictionErrors speed;     // tokens/s, nominal, step only
+  std::vector<PastRun> runs;  // those with either, newest first
 };
 
 // Of the newest `most` runs of at least ten updates on this device; `runs` newest first, as HistoryStore

@@ -66,6 +66,26 @@ TEST_F(FormTest, NumberEditor_TypedWithSuffix_IsReadAndLeftAsTyped) {
   EXPECT_EQ(document_.config().model.context, 2048);
 }
 
+TEST_F(FormTest, NumberEditor_NotBeingEdited_GroupsDigits) {
+  auto* vocab = form_.findChild<QLineEdit*>(QStringLiteral("model.vocab"));
+  auto* margin = form_.findChild<QLineEdit*>(QStringLiteral("memory.vram_margin"));
+  ASSERT_TRUE(vocab != nullptr && margin != nullptr);
+  EXPECT_EQ(vocab->text(), QStringLiteral("32,000"));
+  EXPECT_EQ(margin->text(), QStringLiteral("512\u00A0MiB"));
+  form_.show();
+  form_.activateWindow();
+  vocab->setFocus(Qt::TabFocusReason);
+  ASSERT_TRUE(wait_until([&] { return vocab->hasFocus(); }));
+  EXPECT_EQ(vocab->text(), QStringLiteral("32000"));
+  vocab->selectAll();
+  QTest::keyClicks(vocab, QStringLiteral("64k"));
+  EXPECT_EQ(document_.config().model.vocab, 65536);
+  margin->setFocus();
+  EXPECT_EQ(vocab->text(), QStringLiteral("65,536"));
+  EXPECT_EQ(editor("model.vocab").text(), QStringLiteral("65536"));
+  EXPECT_EQ(document_.undo_stack().count(), 1) << "leaving a field changes nothing";
+}
+
 TEST_F(FormTest, NumberEditor_ArrowKeys_StepTheValue) {
   auto* line = form_.findChild<QLineEdit*>(QStringLiteral("batch.micro_batch"));
   ASSERT_NE(line, nullptr);

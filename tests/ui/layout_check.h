@@ -28,6 +28,7 @@ class LayoutCheck {
       if (!widget->isVisible() || is_inside(widget)) continue;
       check.controls(*widget);
       check.labels(*widget);
+      check.painted(*widget);
       check.headers(*widget);
       check.tabs(*widget);
       check.children(*widget);
@@ -95,6 +96,11 @@ class LayoutCheck {
     if (needed > label->contentsRect().width() + 1)
       add(widget,
           QStringLiteral("%1 wide, its text needs %2").arg(label->contentsRect().width()).arg(needed));
+  }
+
+  // What paints its texts itself says whether it cut one off (set_elided).
+  void painted(const QWidget& widget) {
+    if (widget.property("elided").toBool()) add(widget, QStringLiteral("a text it paints is cut off"));
   }
 
   void headers(const QWidget& widget) {

@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   if (!runs.empty()) {
     QStringList newest;
     for (size_t i = 0; i < std::min<size_t>(runs.size(), 4); ++i) newest << ui::to_qt(runs[i].id);
-    Q_EMIT navigator.compare_runs(newest);
+    window.page(ui::Place::Runs)->show_runs(newest);
     Q_EMIT navigator.open_run(ui::to_qt(std::ranges::max(runs, {}, &RunSummary::step).id));
     settle(500);
   }

@@ -53,9 +53,10 @@ QuantityTicker::QuantityTicker(Quantity quantity) : quantity_(quantity) {
 
 double QuantityTicker::getTickStep(const QCPRange& range) {
   const double span = std::max(range.size(), 1e-12);
+  top_ = std::max(std::abs(range.lower), std::abs(range.upper));
   switch (quantity_) {
     case Quantity::Bytes: {
-      const double unit = byte_unit(std::max(std::abs(range.lower), std::abs(range.upper)));
+      const double unit = byte_unit(top_);
       step_ = unit * decimal_step(span / unit, tickCount());
       break;
     }
@@ -85,12 +86,12 @@ QString QuantityTicker::getTickLabel(double tick, const QLocale&, QChar, int) {
       return QLocale().toString(tick, 'f', decimals(step_));
     case Quantity::Count:
       if (tick == 0) return QStringLiteral("0");
-      if (magnitude >= 1e9) return scaled(tick, step_, 1e9, "B");
-      if (magnitude >= 1e6) return scaled(tick, step_, 1e6, "M");
-      if (magnitude >= 1e4) return scaled(tick, step_, 1e3, "k");
+      if (top_ >= 1e9) return scaled(tick, step_, 1e9, "B");
+      if (top_ >= 1e6) return scaled(tick, step_, 1e6, "M");
+      if (top_ >= 1e4) return scaled(tick, step_, 1e3, "k");
       return QLocale().toString(tick, 'f', decimals(step_));
     case Quantity::Bytes: {
-      const double unit = byte_unit(magnitude);
+      const double unit = byte_unit(top_);
       const char* name = unit < 1024                          ? "B"
                          : unit < 1024.0 * 1024               ? "KiB"
                          : unit < 1024.0 * 1024 * 1024        ? "MiB"

@@ -20,6 +20,7 @@ class QuantityTicker : public QCPAxisTicker {
  private:
   Quantity quantity_;
   double step_ = 1;  // of the last ticks: labels show as many digits as tell them apart
+  double top_ = 0;   // the largest of them: all labels of an axis are in its unit
 };
 
 class LogTicker : public QCPAxisTicker {

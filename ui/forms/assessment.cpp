@@ -10,6 +10,7 @@
 #include "core/program/cost_model.h"
 #include "core/program/gpu_table.h"
 #include "core/program/program_builder.h"
+#include "kernels/api/error.h"
 
 namespace lathe::ui {
 
@@ -64,6 +65,14 @@ std::vector<DeviceChoice> device_choices(const BackendRegistry& registry, const 
   return choices;
 }
 
+DeviceChoice other_card(int64_t bytes) {
+  DeviceChoice choice;
+  choice.name = "Another card, " + bytes_text(bytes);
+  choice.target = {DeviceKind::Cuda, 120, true};
+  choice.total_bytes = bytes;
+  return choice;
+}
+
 int64_t budget_bytes(const RunConfig& config, const DeviceChoice& device) {
   if (!config.memory.vram_budget.automatic) return config.memory.vram_budget.value;
   const int64_t margin = device.gpu() ? config.memory.vram_margin : 0;
@@ -79,6 +88,22 @@ EstimateRequest estimate_request(const RunConfig& config, const DeviceChoice& de
   return request;
 }
 
+namespace {
+
+// With "auto" levels where none fits: those that save the most, to show how much is missing.
+RunConfig resolve(const RunConfig& config, const EstimateRequest& request) {
+  try {
+    return resolve_auto(config, request);
+  } catch (const Error&) {
+    RunConfig least = config;
+    if (least.memory.recompute.automatic) least.memory.recompute = {false, {RecomputeLevel::Block}};
+    if (least.memory.loss_chunk_tokens.automatic) least.memory.loss_chunk_tokens = {false, 256};
+    return least;
+  }
+}
+
+}  // namespace
+
 Assessment assess(const RunConfig& config, const DeviceChoice& device) {
   const double begin = monotonic_seconds();
   require_valid(config, Purpose::Estimate);
@@ -87,7 +112,7 @@ Assessment assess(const RunConfig& config, const DeviceChoice& device) {
   result.config = config;
   const EstimateRequest request = estimate_request(config, device);
   result.budget = request.budget_bytes;
-  result.resolved = resolve_auto(config, request);
+  result.resolved = resolve(config, request);
   const StepProgram program =
       build_step_program(result.resolved, training_options(result.resolved, request.target));
   const MemoryPlan plan = plan_memory(program);

@@ -36,6 +36,9 @@ struct DeviceChoice {
 // measured on GPUs: their overhead and the times of operations.
 std::vector<DeviceChoice> device_choices(const BackendRegistry& registry, const std::filesystem::path& home);
 
+// A card of so much memory and nothing else known: verdicts, but no speed.
+DeviceChoice other_card(int64_t bytes);
+
 // Bytes this configuration may use there: the stated budget; else what is free, less the margin on a GPU.
 int64_t budget_bytes(const RunConfig& config, const DeviceChoice& device);
 EstimateRequest estimate_request(const RunConfig& config, const DeviceChoice& device);
@@ -48,7 +51,7 @@ struct LivePoint {
 struct Assessment {
   DeviceChoice device;
   RunConfig config;    // as asked
-  RunConfig resolved;  // every auto setting resolved
+  RunConfig resolved;  // every auto setting resolved: to what saves the most where nothing fits
   Estimate estimate;
   int64_t budget = 0;
   std::vector<LivePoint> live;        // at each op of the sequence that holds the peak, arena bytes
@@ -56,7 +59,7 @@ struct Assessment {
   double milliseconds = 0;            // this took
 };
 
-// Throws InvalidConfig: problems, or auto settings that can't be resolved within the budget.
+// Throws InvalidConfig on problems.
 Assessment assess(const RunConfig& config, const DeviceChoice& device);
 
 }  // namespace lathe::ui

@@ -70,9 +70,9 @@ QString ConfigDocument::text(const std::string& key) const {
   return found != unreadable_.end() ? found->second.text : to_qt(get_text(config_, key));
 }
 
-void ConfigDocument::load(const RunConfig& config, const QString& base_name) {
+void ConfigDocument::load(const RunConfig& base, const QString& base_name, const RunConfig& config) {
   unreadable_.clear();
-  push({config, config, base_name}, tr("load %1").arg(base_name), {});
+  push({config, base, base_name}, tr("load %1").arg(base_name), {});
 }
 
 void ConfigDocument::apply(const RunConfig& config, const QString& step_name) {

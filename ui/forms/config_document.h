@@ -33,7 +33,9 @@ class ConfigDocument : public QObject {
   QString text(const std::string& key) const;
 
   // Replaces everything in one step of undo.
-  void load(const RunConfig& config, const QString& base_name);
+  void load(const RunConfig& config, const QString& base_name) { load(config, base_name, config); }
+  // `config` is what is edited then, where it isn't all of the base.
+  void load(const RunConfig& base, const QString& base_name, const RunConfig& config);
   // Several settings at once, one step of undo, under a name for the Undo button.
   void apply(const RunConfig& config, const QString& step_name);
   // Back to the base's value.

@@ -1,12 +1,15 @@
 #include "ui/forms/config_form.h"
 
+#include <QApplication>
 #include <QLabel>
 #include <QScrollArea>
 #include <QVBoxLayout>
-#include <set>
+#include <utility>
 
 #include "core/config/condition.h"
 #include "core/config/setting_info.h"
+#include "ui/forms/assessment.h"
+#include "ui/forms/chosen_text.h"
 #include "ui/forms/config_document.h"
 #include "ui/forms/setting_editor.h"
 #include "ui/forms/setting_row.h"
@@ -17,15 +20,11 @@
 namespace lathe::ui {
 
 ConfigForm::ConfigForm(ConfigDocument& document, const Theme& theme, QWidget* parent)
-    : QWidget(parent),
-      document_(document),
-      scroll_(new QScrollArea),
-      nothing_(make_muted({})),
-      help_(make_muted({})) {
+    : QWidget(parent), document_(document), nothing_(make_muted({})), help_(make_muted({})) {
   auto* content = new QWidget;
   auto* column = new QVBoxLayout(content);
-  column->setContentsMargins(0, 0, Theme::grid, 0);
-  column->setSpacing(2 * Theme::grid);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(Theme::grid);
   nothing_->hide();
   column->addWidget(nothing_);
   for (const SettingInfo& info : settings()) {
@@ -44,15 +43,13 @@ ConfigForm::ConfigForm(ConfigDocument& document, const Theme& theme, QWidget* pa
     connect(row, &SettingRow::pointed_at, this, [this, row] { show_help(*row); });
   }
   column->addStretch(1);
-  scroll_->setFrameShape(QFrame::NoFrame);
-  scroll_->setWidget(content);
-  scroll_->setWidgetResizable(true);
-  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll_->setFocusPolicy(Qt::NoFocus);
+  scroll_ = make_scroll_column(content);
 
   auto* help_card = new Card;
   help_card->body()->addWidget(help_);
   help_->setTextFormat(Qt::RichText);
+  help_->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
+  connect(help_, &QLabel::linkActivated, this, &ConfigForm::help_asked);
   help_->setAlignment(Qt::AlignTop);
   help_->setAccessibleName(tr("Help on the setting"));
   help_->setText(
@@ -65,7 +62,10 @@ ConfigForm::ConfigForm(ConfigDocument& document, const Theme& theme, QWidget* pa
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(Theme::grid);
   layout->addWidget(scroll_, 1);
-  layout->addWidget(help_card);
+  auto* foot = new QVBoxLayout;
+  foot->setContentsMargins(0, 0, scroll_bar_width(), 0);
+  foot->addWidget(help_card);
+  layout->addLayout(foot);
 
   connect(&document_, &ConfigDocument::changed, this, &ConfigForm::refresh);
   refresh();
@@ -88,7 +88,22 @@ void ConfigForm::refresh() {
       row->show_problem(to_qt(found->second->message), to_qt(found->second->advice));
     }
   }
+  show_chosen(problems.empty());
   if (query_ == QLatin1String("changed")) apply_filter();
+}
+
+void ConfigForm::show_assessment(std::shared_ptr<const Assessment> assessment, bool stale) {
+  assessment_ = std::move(assessment);
+  stale_ = stale;
+  show_chosen(document_.can_estimate());
+}
+
+void ConfigForm::show_chosen(bool valid) {
+  for (const auto& [key, row] : rows_) {
+    const bool automatic = document_.text(key) == QLatin1String("auto");
+    row->show_chosen(valid ? chosen_text(key, document_.config(), assessment_.get()) : QString(),
+                     automatic && stale_);
+  }
 }
 
 void ConfigForm::set_filter(const QString& query) {
@@ -121,6 +136,14 @@ int ConfigForm::visible_rows() const {
   return shown;
 }
 
+QString ConfigForm::focused_key() const {
+  const QWidget* focus = QApplication::focusWidget();
+  for (const auto& [key, row] : rows_) {
+    if (row->isAncestorOf(focus)) return to_qt(key);
+  }
+  return {};
+}
+
 SettingRow* ConfigForm::row(const std::string& key) const {
   const auto found = rows_.find(key);
   return found == rows_.end() ? nullptr : found->second;
@@ -148,6 +171,7 @@ void ConfigForm::show_help(const SettingRow& row) {
     facts << tr("has an effect only if %1")
                  .arg(to_qt(condition_words(parse_condition(info.enabled_if))).toHtmlEscaped());
   }
+  facts << QStringLiteral("<a href=\"%1\">%2</a>").arg(to_qt(info.key), tr("More"));
   help_->setText(QStringLiteral("<b>%1</b> %2<br>%3")
                      .arg(to_qt(info.label).toHtmlEscaped(), to_qt(info.help).toHtmlEscaped(),
                           facts.join(QStringLiteral(" · "))));

@@ -2,12 +2,14 @@
 // of the one pointed at.
 #pragma once
 
-#include <QScrollArea>
+#include <QWidget>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 class QLabel;
+class QScrollArea;
 
 namespace lathe::ui {
 
@@ -15,6 +17,7 @@ class Card;
 class ConfigDocument;
 class SettingRow;
 class Theme;
+struct Assessment;
 
 class ConfigForm : public QWidget {
   Q_OBJECT
@@ -26,13 +29,18 @@ class ConfigForm : public QWidget {
   // Scrolls there and puts the keyboard in.
   void go_to(const std::string& key);
   SettingRow* row(const std::string& key) const;  // null: no such setting
+  QString focused_key() const;                    // of the setting that has the keyboard; empty: none
+  // What "auto" came to; `stale` while a newer answer is on its way. Null: not known yet.
+  void show_assessment(std::shared_ptr<const Assessment> assessment, bool stale);
   int visible_rows() const;
 
  Q_SIGNALS:
   void pointed_at(const QString& key);
+  void help_asked(const QString& key);  // for all of the setting's reference
 
  private:
   void refresh();
+  void show_chosen(bool valid);
   void apply_filter();
   void show_help(const SettingRow& row);
 
@@ -41,6 +49,8 @@ class ConfigForm : public QWidget {
   QLabel* nothing_;
   QLabel* help_;
   QString query_;
+  std::shared_ptr<const Assessment> assessment_;
+  bool stale_ = false;
   std::map<std::string, SettingRow*> rows_;
   struct Group {
     Card* card;

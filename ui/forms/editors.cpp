@@ -5,10 +5,14 @@
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLineEdit>
+#include <QLocale>
 #include <QPlainTextEdit>
+#include <QRegularExpression>
 #include <QSignalBlocker>
 #include <QToolButton>
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 #include "core/config/size_text.h"
 #include "core/config/value_text.h"
@@ -22,12 +26,71 @@ namespace {
 
 constexpr int kNumberWidth = 17 * Theme::grid;  // the eye finds unit and value together
 
-// A line for numbers: up, down and page keys step.
+void show_text(QLineEdit& line, const QString& text) {
+  if (line.text() == text) return;
+  const int cursor = line.cursorPosition();
+  line.setText(text);
+  line.setCursorPosition(std::min<int>(cursor, static_cast<int>(text.size())));
+}
+
+// What the table reads of a number as people do: without groups, its unit not apart. Anything else stays as
+// it was typed.
+QString plain_number(QString text) {
+  text.remove(QLatin1Char(' ')).remove(QChar(0x00A0));
+  const QString group = QLocale().groupSeparator();
+  const QRegularExpression groups(
+      QStringLiteral("^-?\\d{1,3}(%1\\d{3})+$").arg(QRegularExpression::escape(group)));
+  // Where a point groups, it would be taken for the decimal one.
+  if (group != QLatin1String(".") && groups.match(text).hasMatch()) text.remove(group);
+  return text;
+}
+
+// The reverse, for reading: "32,000", "512 MiB", "3e-4".
+QString readable_number(const QString& text, const SettingInfo& info) {
+  const QString plain = plain_number(text);
+  try {
+    if (info.unit == "bytes") {
+      QString bytes = to_qt(format_bytes(parse_whole_number(plain.toStdString())));
+      const auto letter = std::ranges::find_if(bytes, [](QChar c) { return c.isLetter(); });
+      if (letter != bytes.end()) bytes.insert(letter - bytes.begin(), QChar(0x00A0));
+      return bytes;
+    }
+    if (info.type == SettingType::Real) {
+      const double value = parse_real(plain.toStdString());
+      const QString shortest = real_text(value);
+      const bool whole = std::ranges::all_of(shortest, [](QChar c) { return c.isDigit(); });
+      return whole && QLocale().groupSeparator() != QLatin1String(".") ? count_text(std::llround(value))
+                                                                       : shortest;
+    }
+    const int64_t value = parse_whole_number(plain.toStdString());
+    return QLocale().groupSeparator() == QLatin1String(".") ? QString::number(value) : count_text(value);
+  } catch (const Error&) {
+    return text;  // the reason stands beside the field
+  }
+}
+
+// A line for numbers: up, down and page keys step. Digits are in groups except while one types.
 class NumberLine : public QLineEdit {
  public:
-  explicit NumberLine(SettingEditor& editor) : QLineEdit(&editor), editor_(editor) {}
+  explicit NumberLine(SettingEditor& editor) : QLineEdit(&editor), editor_(editor) {
+    setAlignment(Qt::AlignRight);
+    setFixedWidth(kNumberWidth);
+  }
+
+  QString plain() const { return plain_number(text()); }
+  void show_number(const QString& text) {
+    show_text(*this, hasFocus() ? text : readable_number(text, editor_.info()));
+  }
 
  protected:
+  void focusInEvent(QFocusEvent* event) override {
+    setText(plain());
+    QLineEdit::focusInEvent(event);
+  }
+  void focusOutEvent(QFocusEvent* event) override {
+    QLineEdit::focusOutEvent(event);
+    setText(readable_number(text(), editor_.info()));
+  }
   void keyPressEvent(QKeyEvent* event) override {
     switch (event->key()) {
       case Qt::Key_Up:
@@ -46,13 +109,6 @@ class NumberLine : public QLineEdit {
  private:
   SettingEditor& editor_;
 };
-
-void show_text(QLineEdit& line, const QString& text) {
-  if (line.text() == text) return;
-  const int cursor = line.cursorPosition();
-  line.setText(text);
-  line.setCursorPosition(std::min<int>(cursor, static_cast<int>(text.size())));
-}
 
 // Whether two texts of a whole number say the same: the user may be typing "4k" where the value is 4096.
 bool same_whole(const QString& a, const QString& b) {
@@ -77,17 +133,15 @@ class NumberEditor : public SettingEditor {
       : SettingEditor(info, parent), line_(new NumberLine(*this)) {
     layout()->addWidget(line_);
     set_inner(line_);
-    line_->setAlignment(Qt::AlignRight);
-    line_->setFixedWidth(kNumberWidth);
-    connect(line_, &QLineEdit::textEdited, this, &SettingEditor::edited);
+    connect(line_, &QLineEdit::textEdited, this, [this] { Q_EMIT edited(text()); });
   }
 
-  QString text() const override { return line_->text(); }
+  QString text() const override { return line_->plain(); }
   void set_text(const QString& text) override {
     const bool whole = info().type == SettingType::Integer;
-    if (line_->hasFocus() && (whole ? same_whole(line_->text(), text) : same_real(line_->text(), text)))
+    if (line_->hasFocus() && (whole ? same_whole(line_->plain(), text) : same_real(line_->plain(), text)))
       return;
-    show_text(*line_, text);
+    line_->show_number(text);
   }
 
   bool steppable() const override { return true; }
@@ -101,7 +155,7 @@ class NumberEditor : public SettingEditor {
         next = real_text(stepped_real(parse_real(text().toStdString()), steps, info().range));
       }
       if (next == text()) return;
-      line_->setText(next);
+      line_->show_number(next);
       Q_EMIT edited(next);
     } catch (const Error&) {
       // Nothing to step from: the reason already stands beside the field.
@@ -116,8 +170,6 @@ class AutoNumberEditor : public SettingEditor {
  public:
   AutoNumberEditor(const SettingInfo& info, QWidget* parent)
       : SettingEditor(info, parent), automatic_(new QCheckBox(tr("auto"))), line_(new NumberLine(*this)) {
-    line_->setAlignment(Qt::AlignRight);
-    line_->setFixedWidth(kNumberWidth);
     layout()->addWidget(automatic_);
     layout()->addWidget(line_);
     set_inner(line_);
@@ -125,29 +177,31 @@ class AutoNumberEditor : public SettingEditor {
     automatic_->setAccessibleName(tr("%1: automatic").arg(to_qt(info.label)));
     automatic_->setToolTip(tr("Lathe chooses before step 1 and records what it chose"));
     connect(automatic_, &QCheckBox::toggled, this, [this](bool on) {
-      line_->setEnabled(!on);
-      if (!on && line_->text().isEmpty()) line_->setText(QStringLiteral("0"));
+      line_->setHidden(on);
+      if (!on) line_->show_number(chosen_.isEmpty() ? QStringLiteral("0") : plain_number(chosen_));
       Q_EMIT edited(text());
     });
     connect(line_, &QLineEdit::textEdited, this, [this] { Q_EMIT edited(text()); });
   }
 
-  QString text() const override { return automatic_->isChecked() ? QStringLiteral("auto") : line_->text(); }
+  QString text() const override { return automatic_->isChecked() ? QStringLiteral("auto") : line_->plain(); }
   void set_text(const QString& text) override {
     const bool automatic = text == QLatin1String("auto");
     const QSignalBlocker blocker(automatic_);
     automatic_->setChecked(automatic);
-    line_->setEnabled(!automatic);
-    if (!automatic && !(line_->hasFocus() && same_whole(line_->text(), text))) show_text(*line_, text);
+    line_->setHidden(automatic);
+    if (!automatic && !(line_->hasFocus() && same_whole(line_->plain(), text))) line_->show_number(text);
   }
+  // Where typing starts from when "auto" is unchecked.
+  void set_chosen(const QString& text) override { chosen_ = text; }
 
   bool steppable() const override { return !automatic_->isChecked(); }
   void step(int steps) override {
     if (!steppable()) return;
     try {
       const int64_t value =
-          stepped_whole(parse_whole_number(line_->text().toStdString()), steps, info().range);
-      line_->setText(to_qt(value_text(value, info().unit)));
+          stepped_whole(parse_whole_number(line_->plain().toStdString()), steps, info().range);
+      line_->show_number(to_qt(value_text(value, info().unit)));
       Q_EMIT edited(text());
     } catch (const Error&) {
       // As above.
@@ -157,6 +211,7 @@ class AutoNumberEditor : public SettingEditor {
  private:
   QCheckBox* automatic_;
   NumberLine* line_;
+  QString chosen_;
 };
 
 class SwitchEditor : public SettingEditor {
@@ -164,11 +219,7 @@ class SwitchEditor : public SettingEditor {
   SwitchEditor(const SettingInfo& info, QWidget* parent) : SettingEditor(info, parent), box_(new QCheckBox) {
     layout()->addWidget(box_);
     set_inner(box_);
-    name_state();
-    connect(box_, &QCheckBox::toggled, this, [this] {
-      name_state();
-      Q_EMIT edited(text());
-    });
+    connect(box_, &QCheckBox::toggled, this, [this] { Q_EMIT edited(text()); });
   }
   QString text() const override {
     return box_->isChecked() ? QStringLiteral("true") : QStringLiteral("false");
@@ -176,11 +227,9 @@ class SwitchEditor : public SettingEditor {
   void set_text(const QString& text) override {
     const QSignalBlocker blocker(box_);
     box_->setChecked(text == QLatin1String("true"));
-    name_state();
   }
 
  private:
-  void name_state() { box_->setText(box_->isChecked() ? tr("on") : tr("off")); }
   QCheckBox* box_;
 };
 
@@ -238,6 +287,19 @@ class RecomputeEditor : public SettingEditor {
   QuietCombo* box_;
 };
 
+// Asks for a dataset's folder, and hands it on.
+QToolButton* make_browse(SettingEditor& editor, const QString& tip, std::function<void(const QString&)> use) {
+  auto* browse = new QToolButton;
+  browse->setText(QStringLiteral("…"));
+  browse->setToolTip(tip);
+  browse->setAccessibleName(tip);
+  QObject::connect(browse, &QToolButton::clicked, &editor, [&editor, use = std::move(use)] {
+    const QString folder = QFileDialog::getExistingDirectory(&editor, SettingEditor::tr("Dataset folder"));
+    if (!folder.isEmpty()) use(folder);
+  });
+  return browse;
+}
+
 class LineEditor : public SettingEditor {
  public:
   LineEditor(const SettingInfo& info, QWidget* parent) : SettingEditor(info, parent), line_(new QLineEdit) {
@@ -245,19 +307,11 @@ class LineEditor : public SettingEditor {
     set_inner(line_);
     if (info.type == SettingType::Sources) {
       line_->setPlaceholderText(tr("dataset folder"));
-      auto* browse = new QToolButton;
-      browse->setText(QStringLiteral("…"));
-      browse->setToolTip(tr("Choose a dataset folder; it is added to the mix"));
-      browse->setAccessibleName(tr("Choose a dataset folder"));
-      layout()->addWidget(browse);
-      connect(browse, &QToolButton::clicked, this, [this] {
-        const QString folder = QFileDialog::getExistingDirectory(this, tr("Dataset folder"));
-        if (folder.isEmpty()) return;
-        const QString joined =
-            line_->text().isEmpty() ? folder : line_->text() + QStringLiteral(", ") + folder;
-        line_->setText(joined);
-        Q_EMIT edited(joined);
-      });
+      layout()->addWidget(make_browse(
+          *this, tr("Choose a dataset folder; it is added to the mix"), [this](const QString& folder) {
+            line_->setText(line_->text().isEmpty() ? folder : line_->text() + QStringLiteral(", ") + folder);
+            Q_EMIT edited(line_->text());
+          }));
     }
     connect(line_, &QLineEdit::textEdited, this, &SettingEditor::edited);
   }
@@ -295,6 +349,12 @@ class LinesEditor : public SettingEditor {
     box_->setFixedHeight(box_->fontMetrics().lineSpacing() * 3 + 16);
     layout()->addWidget(box_);
     set_inner(box_);
+    if (info.key == "data.validation") {
+      QToolButton* browse = make_browse(*this, tr("Choose a dataset folder to evaluate on"),
+                                        [this](const QString& folder) { box_->appendPlainText(folder); });
+      layout()->addWidget(browse);
+      layout()->setAlignment(browse, Qt::AlignTop);
+    }
     connect(box_, &QPlainTextEdit::textChanged, this, [this] { Q_EMIT edited(text()); });
   }
   QString text() const override { return box_->toPlainText(); }

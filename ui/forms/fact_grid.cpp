@@ -4,12 +4,14 @@
 #include <QPainter>
 #include <QToolTip>
 #include <algorithm>
+#include <numeric>
 
 #include "ui/theme/theme.h"
+#include "ui/theme/widgets.h"
 
 namespace lathe::ui {
 namespace {
-constexpr int kGap = 2 * Theme::grid;
+constexpr int kGap = 2 * Theme::grid, kLineGap = 4;
 }
 
 FactGrid::FactGrid(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
@@ -44,41 +46,43 @@ int FactGrid::fact_width(const Fact& fact) const {
          kGap;
 }
 
-int FactGrid::columns(int width) const {
-  int widest = 1;
-  for (const Fact& fact : facts_) widest = std::max(widest, fact_width(fact));
-  return std::clamp(width / widest, 1, std::max<int>(1, static_cast<int>(facts_.size())));
+std::vector<int> FactGrid::column_widths(int across) const {
+  std::vector<int> widths(static_cast<size_t>(across), 0);
+  for (size_t i = 0; i < facts_.size(); ++i) {
+    int& column = widths[i % widths.size()];
+    column = std::max(column, fact_width(facts_[i]));
+  }
+  return widths;
 }
 
 std::vector<QRect> FactGrid::cells(int width) const {
-  std::vector<QRect> rects;
-  int needed = -kGap;
-  for (const Fact& fact : facts_) needed += fact_width(fact);
-  if (needed <= width) {
-    int x = 0;
-    // What is left over goes between them, up to a point: facts far apart are hard to read as one line.
-    const int extra =
-        std::min<int>(2 * kGap, (width - needed) / std::max<int>(1, static_cast<int>(facts_.size())));
-    for (const Fact& fact : facts_) {
-      rects.emplace_back(x, 0, fact_width(fact), cell_height());
-      x += fact_width(fact) + extra;
-    }
-    return rects;
+  const int count = static_cast<int>(facts_.size());
+  std::vector<int> widths;
+  for (int lines = 1; lines <= count; ++lines) {
+    widths = column_widths((count + lines - 1) / lines);
+    if (std::accumulate(widths.begin(), widths.end(), -kGap) <= width) break;
   }
-  const int across = columns(width), cell_width = width / across;
-  for (int i = 0; i < static_cast<int>(facts_.size()); ++i) {
-    rects.emplace_back(i % across * cell_width, i / across * cell_height(), cell_width, cell_height());
+  // What is left over goes between them, up to a point: facts far apart are hard to read as one line.
+  const int across = static_cast<int>(widths.size());
+  const int left_over = width + kGap - std::accumulate(widths.begin(), widths.end(), 0);
+  const int extra = std::clamp(left_over / std::max(1, across), 0, 4 * kGap);
+  std::vector<QRect> rects;
+  for (int i = 0, x = 0; i < count; ++i) {
+    if (i % across == 0) x = 0;
+    const int own = widths[static_cast<size_t>(i % across)];
+    rects.emplace_back(x, i / across * cell_height(), std::min(own, width + kGap - x), cell_height());
+    x += own + extra;
   }
   return rects;
 }
 
 int FactGrid::cell_height() const {
-  return fontMetrics().height() + QFontMetrics(value_font()).height() + 4;
+  return fontMetrics().height() + QFontMetrics(value_font()).height() + kLineGap;
 }
 
 int FactGrid::height_for(int width) const {
   const std::vector<QRect> rects = cells(width);
-  return rects.empty() ? cell_height() : rects.back().bottom() + 1;
+  return rects.empty() ? cell_height() : rects.back().bottom() + 1 - kLineGap;
 }
 
 QSize FactGrid::sizeHint() const {
@@ -99,18 +103,21 @@ void FactGrid::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setOpacity(stale_ ? 0.45 : 1.0);
   const std::vector<QRect> rects = cells(width());
+  bool elided = false;
   for (size_t i = 0; i < facts_.size(); ++i) {
     const Fact& fact = facts_[i];
     const QRect cell = rects[i].adjusted(0, 0, -kGap / 2, 0);
     painter.setFont(font());
     painter.setPen(theme_.colors().muted);
-    painter.drawText(cell, Qt::AlignLeft | Qt::AlignTop,
-                     fontMetrics().elidedText(fact.name, Qt::ElideRight, cell.width()));
+    const QString name = fontMetrics().elidedText(fact.name, Qt::ElideRight, cell.width());
+    painter.drawText(cell, Qt::AlignLeft | Qt::AlignTop, name);
     painter.setFont(value_font());
     painter.setPen(theme_.colors().text);
-    painter.drawText(cell.adjusted(0, fontMetrics().height(), 0, 0), Qt::AlignLeft | Qt::AlignTop,
-                     painter.fontMetrics().elidedText(fact.value, Qt::ElideRight, cell.width()));
+    const QString value = painter.fontMetrics().elidedText(fact.value, Qt::ElideRight, cell.width());
+    painter.drawText(cell.adjusted(0, fontMetrics().height(), 0, 0), Qt::AlignLeft | Qt::AlignTop, value);
+    elided |= name != fact.name || value != fact.value;
   }
+  set_elided(*this, elided);
 }
 
 bool FactGrid::event(QEvent* event) {

@@ -32,10 +32,11 @@ class FactGrid : public QWidget {
 
  private:
   int height_for(int width) const;
-  int columns(int width) const;
+  // Widths of the columns when so many facts stand in a line.
+  std::vector<int> column_widths(int across) const;
   int fact_width(const Fact& fact) const;
   int cell_height() const;
-  // Where each fact stands: in one line, each as wide as it needs, when that fits; else in equal columns.
+  // Where each fact stands: in as few lines as fit, filled evenly.
   std::vector<QRect> cells(int width) const;
   QFont value_font() const;
 

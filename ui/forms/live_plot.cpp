@@ -1,5 +1,6 @@
 #include "ui/forms/live_plot.h"
 
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
@@ -8,6 +9,7 @@
 
 #include "ui/text.h"
 #include "ui/theme/theme.h"
+#include "ui/theme/widgets.h"
 
 namespace lathe::ui {
 namespace {
@@ -34,7 +36,10 @@ bool is_forward(Phase phase) {
 }  // namespace
 
 LivePlot::LivePlot(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
+  constexpr int kTallest = 36 * Theme::grid;
   setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  setMaximumHeight(kTallest);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
   setAccessibleName(tr("Live bytes over the step"));
   connect(&theme, &Theme::changed, this, qOverload<>(&QWidget::update));
@@ -52,10 +57,16 @@ void LivePlot::show_assessment(const Assessment& assessment) {
   const int64_t peak_bytes = std::max<int64_t>(1, assessment.estimate.peak.bytes);
   top_ = allowed_ > 0 && allowed_ < 3 * peak_bytes / 2 ? std::max(allowed_, peak_bytes) : peak_bytes;
   top_ += top_ / 12;
-  setAccessibleDescription(tr("%1 operations; the fullest is %2 with %3.")
-                               .arg(live_.size())
-                               .arg(to_qt(assessment.estimate.peak_op), bytes_text(peak_bytes)));
+  peak_op_ = to_qt(assessment.estimate.peak_op);
+  setAccessibleDescription(summary());
   update();
+}
+
+QString LivePlot::summary() const {
+  if (live_.empty()) return {};
+  return tr("%1 operations; the fullest is %2 with %3.")
+      .arg(live_.size())
+      .arg(peak_op_, bytes_text(live_[static_cast<size_t>(peak_)].bytes));
 }
 
 void LivePlot::set_stale(bool stale) {
@@ -162,16 +173,59 @@ void LivePlot::mouseMoveEvent(QMouseEvent* event) {
   const double fraction = (event->position().x() - area.left()) / area.width();
   const int op = static_cast<int>(fraction * static_cast<double>(live_.size()));
   hover_ = fraction < 0 || op >= static_cast<int>(live_.size()) ? -1 : op;
-  if (hover_ >= 0) {
-    const auto index = static_cast<size_t>(hover_);
-    QToolTip::showText(event->globalPosition().toPoint(),
-                       tr("%1<br><b>%2</b> live, %3, operation %4 of %5")
-                           .arg(to_qt(names_[index]).toHtmlEscaped(), bytes_text(live_[index].bytes),
-                                phase_label(live_[index].phase))
-                           .arg(hover_ + 1)
-                           .arg(live_.size()),
-                       this);
+  if (hover_ >= 0) QToolTip::showText(event->globalPosition().toPoint(), tip_of(hover_), this);
+  update();
+}
+
+QString LivePlot::tip_of(int op) const {
+  const auto index = static_cast<size_t>(op);
+  return tr("%1<br><b>%2</b> live, %3, operation %4 of %5")
+      .arg(to_qt(names_[index]).toHtmlEscaped(), bytes_text(live_[index].bytes),
+           phase_label(live_[index].phase))
+      .arg(op + 1)
+      .arg(live_.size());
+}
+
+void LivePlot::select(int op) {
+  if (live_.empty()) return;
+  hover_ = std::clamp(op, 0, static_cast<int>(live_.size()) - 1);
+  const QRectF area = plot_area();
+  const double x = area.left() + area.width() * (hover_ + 0.5) / static_cast<double>(live_.size());
+  show_tip_at(*this, QPoint(static_cast<int>(x), static_cast<int>(area.bottom())), tip_of(hover_));
+  update();
+}
+
+void LivePlot::keyPressEvent(QKeyEvent* event) {
+  const int at = hover_ < 0 ? peak_ : hover_, page = std::max(1, static_cast<int>(live_.size()) / 20);
+  switch (event->key()) {
+    case Qt::Key_Left:
+      return select(at - 1);
+    case Qt::Key_Right:
+      return select(at + 1);
+    case Qt::Key_PageUp:
+      return select(at - page);
+    case Qt::Key_PageDown:
+      return select(at + page);
+    case Qt::Key_Home:
+      return select(0);
+    case Qt::Key_End:
+      return select(static_cast<int>(live_.size()) - 1);
+    default:
+      QWidget::keyPressEvent(event);
   }
+}
+
+// The keyboard arrives at the peak.
+void LivePlot::focusInEvent(QFocusEvent* event) {
+  QWidget::focusInEvent(event);
+  if (event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason) select(peak_);
+}
+
+void LivePlot::focusOutEvent(QFocusEvent* event) {
+  QWidget::focusOutEvent(event);
+  QToolTip::hideText();
+  setAccessibleDescription(summary());
+  hover_ = -1;
   update();
 }
 

@@ -20,20 +20,27 @@ class LivePlot : public QWidget {
   explicit LivePlot(const Theme& theme, QWidget* parent = nullptr);
   void show_assessment(const Assessment& assessment);
   void set_stale(bool stale);
-  QSize sizeHint() const override { return {320, 136}; }
-  QSize minimumSizeHint() const override { return {200, 112}; }
+  QSize sizeHint() const override { return {320, 112}; }
+  QSize minimumSizeHint() const override { return {160, 96}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;  // arrow keys go from operation to operation
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
 
  private:
   QRectF plot_area() const;
+  QString tip_of(int op) const;
+  QString summary() const;
+  void select(int op);
 
   const Theme& theme_;
   std::vector<LivePoint> live_;
   std::vector<std::string> names_;
+  QString peak_op_;
   int64_t persistent_ = 0;  // weights, states …: always there
   int64_t allowed_ = 0;     // budget less overhead
   int64_t top_ = 1;

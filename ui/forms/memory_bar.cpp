@@ -1,6 +1,7 @@
 #include "ui/forms/memory_bar.h"
 
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QPainter>
 #include <QPainterPath>
 #include <QToolTip>
@@ -9,11 +10,13 @@
 #include "ui/forms/assessment.h"
 #include "ui/text.h"
 #include "ui/theme/theme.h"
+#include "ui/theme/widgets.h"
 
 namespace lathe::ui {
 namespace {
 
 constexpr int kBarHeight = 28;
+constexpr int kMark = 16;  // of a legend's line, with its gap
 constexpr double kStaleOpacity = 0.45;
 
 QString role_label(Role role) {
@@ -86,7 +89,7 @@ std::vector<MemorySegment> memory_segments(const Assessment& assessment, const T
   const auto add = [&](const QString& name, const QString& explanation, int64_t bytes, const QColor& color) {
     if (bytes > 0) segments.push_back({name, explanation, bytes, color});
   };
-  add(MemoryBar::tr("Other programs"), MemoryBar::tr("In use on this device when it was last read."),
+  add(MemoryBar::tr("Others"), MemoryBar::tr("Other programs: in use on this device when it was last read."),
       assessment.device.others_bytes, colors.others);
   add(MemoryBar::tr("Driver, libraries"),
       estimate.overhead_measured
@@ -106,6 +109,7 @@ std::vector<MemorySegment> memory_segments(const Assessment& assessment, const T
 
 MemoryBar::MemoryBar(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Memory by role"));
   connect(&theme, &Theme::changed, this, qOverload<>(&QWidget::update));
 }
@@ -125,12 +129,16 @@ void MemoryBar::show_assessment(const Assessment& assessment) {
   // What may not be used at the end of the device: the margin, or all above a stated budget.
   margin_ = std::max<int64_t>(0, total_ - assessment.device.others_bytes - assessment.budget);
   over_ = assessment.estimate.verdict == Verdict::DoesNotFit;
+  selected_ = std::min(selected_, static_cast<int>(segments_.size()));
+  setAccessibleDescription(summary());
+  update();
+}
+
+QString MemoryBar::summary() const {
   QStringList parts;
   for (const MemorySegment& segment : segments_)
     parts << segment.name + QLatin1Char(' ') + bytes_text(segment.bytes);
-  setAccessibleDescription(
-      tr("%1 of %2: %3").arg(bytes_text(used_), bytes_text(total_), parts.join(QStringLiteral(", "))));
-  update();
+  return tr("%1 of %2: %3").arg(bytes_text(used_), bytes_text(total_), parts.join(QStringLiteral(", ")));
 }
 
 void MemoryBar::set_stale(bool stale) {
@@ -175,6 +183,14 @@ void MemoryBar::paintEvent(QPaintEvent*) {
   painter.setPen(QPen(colors.border, 1));
   painter.setBrush(Qt::NoBrush);
   painter.drawPath(frame);
+  if (hasFocus()) {
+    int64_t from = 0;
+    for (int i = 0; i < selected_; ++i) from += segments_[static_cast<size_t>(i)].bytes;
+    const bool free = selected_ == static_cast<int>(segments_.size());
+    const int64_t to = free ? std::max(total_, from) : from + segments_[static_cast<size_t>(selected_)].bytes;
+    painter.setPen(QPen(colors.text, 2));
+    painter.drawRect(QRectF(QPointF(x_of(from), 1), QPointF(x_of(to), kBarHeight - 1)));
+  }
   if (used_ > total_) {
     painter.setPen(QPen(colors.bad, 2));
     painter.drawLine(QPointF(edge, 0), QPointF(edge, kBarHeight));
@@ -188,24 +204,61 @@ void MemoryBar::paintEvent(QPaintEvent*) {
                    used_ > total_ ? tr("device ends at %1").arg(bytes_text(total_)) : bytes_text(total_));
 }
 
+QString MemoryBar::tip_of(int segment) const {
+  if (segment < static_cast<int>(segments_.size()))
+    return segment_tip(segments_[static_cast<size_t>(segment)]);
+  return tr("Free: %1, of which %2 stay for other programs.")
+      .arg(bytes_text(std::max<int64_t>(0, total_ - used_)), bytes_text(margin_));
+}
+
 bool MemoryBar::event(QEvent* event) {
-  if (event->type() == QEvent::ToolTip) {
+  if (event->type() == QEvent::ToolTip && !segments_.empty()) {
     const auto* help = static_cast<QHelpEvent*>(event);
     int64_t at = 0;
-    for (const MemorySegment& segment : segments_) {
-      at += segment.bytes;
-      if (help->pos().x() <= x_of(at)) {
-        QToolTip::showText(help->globalPos(), segment_tip(segment), this);
-        return true;
-      }
+    int segment = 0;
+    for (; segment < static_cast<int>(segments_.size()); ++segment) {
+      at += segments_[static_cast<size_t>(segment)].bytes;
+      if (help->pos().x() <= x_of(at)) break;
     }
-    QToolTip::showText(help->globalPos(),
-                       tr("Free: %1, of which %2 stay for other programs.")
-                           .arg(bytes_text(std::max<int64_t>(0, total_ - used_)), bytes_text(margin_)),
-                       this);
+    QToolTip::showText(help->globalPos(), tip_of(segment), this);
     return true;
   }
   return QWidget::event(event);
+}
+
+void MemoryBar::select(int segment) {
+  if (segments_.empty()) return;
+  selected_ = std::clamp(segment, 0, static_cast<int>(segments_.size()));
+  int64_t from = 0;
+  for (int i = 0; i < selected_; ++i) from += segments_[static_cast<size_t>(i)].bytes;
+  show_tip_at(*this, QPoint(static_cast<int>(x_of(from)), kBarHeight), tip_of(selected_));
+  update();
+}
+
+void MemoryBar::keyPressEvent(QKeyEvent* event) {
+  switch (event->key()) {
+    case Qt::Key_Left:
+      return select(selected_ - 1);
+    case Qt::Key_Right:
+      return select(selected_ + 1);
+    case Qt::Key_Home:
+      return select(0);
+    case Qt::Key_End:
+      return select(static_cast<int>(segments_.size()));
+    default:
+      QWidget::keyPressEvent(event);
+  }
+}
+
+void MemoryBar::focusInEvent(QFocusEvent* event) {
+  QWidget::focusInEvent(event);
+  if (event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason) select(selected_);
+}
+
+void MemoryBar::focusOutEvent(QFocusEvent* event) {
+  QWidget::focusOutEvent(event);
+  QToolTip::hideText();
+  setAccessibleDescription(summary());
 }
 
 MemoryLegend::MemoryLegend(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
@@ -218,9 +271,23 @@ int MemoryLegend::line_height() const {
   return fontMetrics().height() + 4;
 }
 
+int MemoryLegend::columns() const {
+  int widest = 0;
+  for (const MemorySegment& segment : segments_)
+    widest = std::max(widest,
+                      fontMetrics().horizontalAdvance(segment.name + bytes_text(segment.bytes)) + kMark + 8);
+  return 2 * widest + 2 * Theme::grid <= width() ? 2 : 1;
+}
+
 QSize MemoryLegend::sizeHint() const {
-  const auto rows = static_cast<int>((std::max<size_t>(segments_.size(), 6) + 1) / 2);
-  return {320, rows * line_height()};
+  const int count = std::max(static_cast<int>(segments_.size()), 6), across = columns();
+  return {320, (count + across - 1) / across * line_height()};
+}
+
+// As tall as its lines at this width.
+void MemoryLegend::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  updateGeometry();
 }
 
 QSize MemoryLegend::minimumSizeHint() const {
@@ -231,7 +298,7 @@ void MemoryLegend::show_assessment(const Assessment& assessment) {
   segments_ = memory_segments(assessment, theme_);
   // Below a thousandth nobody looks: those go together.
   const int64_t least = assessment.estimate.process_bytes() / 1000;
-  MemorySegment small{tr("Other"), {}, 0, theme_.colors().muted};
+  MemorySegment small{tr("Small parts"), {}, 0, theme_.colors().muted};
   QStringList names;
   std::erase_if(segments_, [&](const MemorySegment& segment) {
     if (segment.bytes >= least) return false;
@@ -262,8 +329,10 @@ void MemoryLegend::paintEvent(QPaintEvent*) {
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setOpacity(stale_ ? kStaleOpacity : 1.0);
   const Colors& colors = theme_.colors();
-  const int column = (width() - 2 * Theme::grid) / 2, height = line_height();
-  const int rows = (static_cast<int>(segments_.size()) + 1) / 2;
+  const int across = columns(), height = line_height();
+  const int column = (width() - (across - 1) * 2 * Theme::grid) / across;
+  const int rows = (static_cast<int>(segments_.size()) + across - 1) / across;
+  bool elided = false;
   for (int i = 0; i < static_cast<int>(segments_.size()); ++i) {
     const MemorySegment& segment = segments_[static_cast<size_t>(i)];
     const QRect cell(i / rows * (column + 2 * Theme::grid), i % rows * height, column, height);
@@ -273,19 +342,22 @@ void MemoryLegend::paintEvent(QPaintEvent*) {
     painter.setPen(colors.muted);
     const QString value = bytes_text(segment.bytes);
     const int value_width = fontMetrics().horizontalAdvance(value);
-    painter.drawText(cell.adjusted(16, 0, -value_width - 4, 0), Qt::AlignVCenter | Qt::AlignLeft,
-                     fontMetrics().elidedText(segment.name, Qt::ElideRight, cell.width() - 20 - value_width));
+    const QRect place = cell.adjusted(kMark, 0, -value_width - 4, 0);
+    const QString name = fontMetrics().elidedText(segment.name, Qt::ElideRight, place.width());
+    elided |= name != segment.name;
+    painter.drawText(place, Qt::AlignVCenter | Qt::AlignLeft, name);
     painter.setPen(colors.text);
     painter.drawText(cell, Qt::AlignVCenter | Qt::AlignRight, value);
   }
+  set_elided(*this, elided);
 }
 
 bool MemoryLegend::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip && !segments_.empty()) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    const int rows = (static_cast<int>(segments_.size()) + 1) / 2;
-    const int index =
-        (help->pos().x() > width() / 2 ? rows : 0) + std::min(rows - 1, help->pos().y() / line_height());
+    const int across = columns(), rows = (static_cast<int>(segments_.size()) + across - 1) / across;
+    const int index = help->pos().x() * across / std::max(1, width()) * rows +
+                      std::min(rows - 1, help->pos().y() / line_height());
     if (index < static_cast<int>(segments_.size())) {
       QToolTip::showText(help->globalPos(), segment_tip(segments_[static_cast<size_t>(index)]), this);
       return true;

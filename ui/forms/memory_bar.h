@@ -34,21 +34,28 @@ class MemoryBar : public QWidget {
 
  protected:
   void paintEvent(QPaintEvent* event) override;
-  bool event(QEvent* event) override;  // tool tips by segment
+  bool event(QEvent* event) override;             // tool tips by segment
+  void keyPressEvent(QKeyEvent* event) override;  // arrow keys go from segment to segment
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
 
  private:
   double x_of(int64_t bytes) const;
+  QString tip_of(int segment) const;  // beyond the last: what is free
+  QString summary() const;
+  void select(int segment);
 
   const Theme& theme_;
   std::vector<MemorySegment> segments_;
   int64_t total_ = 0;   // of the device
   int64_t margin_ = 0;  // kept free at its end
   int64_t used_ = 0;
+  int selected_ = 0;  // by the keyboard
   bool over_ = false;
   bool stale_ = false;
 };
 
-// The same numbers as a list with colours, two columns: also what a screen reader is told.
+// The same numbers as a list with colours, in two columns where they fit.
 class MemoryLegend : public QWidget {
   Q_OBJECT
  public:
@@ -60,10 +67,12 @@ class MemoryLegend : public QWidget {
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
   bool event(QEvent* event) override;
 
  private:
   int line_height() const;
+  int columns() const;  // as many as its names have room for, two at most
   const Theme& theme_;
   std::vector<MemorySegment> segments_;
   bool stale_ = false;

@@ -20,6 +20,8 @@ class SettingEditor : public QWidget {
   // One step up or down, for dragging the label; editors without an order ignore it.
   virtual void step(int /*steps*/) {}
   virtual bool steppable() const { return false; }
+  // What Lathe takes while the setting is left to it.
+  virtual void set_chosen(const QString& /*text*/) {}
   void set_invalid(bool invalid);
 
  Q_SIGNALS:

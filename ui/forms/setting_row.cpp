@@ -45,6 +45,7 @@ SettingRow::SettingRow(const SettingInfo& info, const Theme& theme, QWidget* par
       info_(info),
       editor_(make_setting_editor(info, this)),
       label_(new DragLabel(to_qt(info.label), *editor_, this)),
+      chosen_(new ElidedLabel({}, Qt::ElideRight, this)),
       unit_(make_muted({}, this)),
       reset_(new QToolButton(this)),
       problem_(new QLabel(this)) {
@@ -53,6 +54,8 @@ SettingRow::SettingRow(const SettingInfo& info, const Theme& theme, QWidget* par
   grid->setHorizontalSpacing(Theme::grid);
   grid->setVerticalSpacing(2);
   label_->setFixedWidth(20 * Theme::grid);
+  set_tone(chosen_, Tone::Muted);
+  chosen_->hide();
   unit_->setWordWrap(false);
   reset_->setIcon(theme.icon(QStringLiteral("undo")));
   reset_->setIconSize(QSize(14, 14));
@@ -68,6 +71,7 @@ SettingRow::SettingRow(const SettingInfo& info, const Theme& theme, QWidget* par
   auto* line = new QHBoxLayout;
   line->setSpacing(Theme::grid);
   line->addWidget(editor_, narrow ? 0 : 1);
+  line->addWidget(chosen_, 0, Qt::AlignVCenter);
   line->addWidget(unit_, 0, Qt::AlignVCenter);
   if (narrow) line->addStretch(1);
   grid->addLayout(line, 0, 1);
@@ -110,6 +114,17 @@ void SettingRow::show_value(const RunConfig& config, const QString& text, bool c
     font.setBold(changed);
     label_->setFont(font);
   }
+}
+
+void SettingRow::show_chosen(const QString& text, bool stale) {
+  editor_->set_chosen(text);
+  chosen_->set_text(text.isEmpty() ? QString() : tr("= %1").arg(text));
+  chosen_->setVisible(!text.isEmpty());
+  chosen_->setEnabled(!stale);
+}
+
+QString SettingRow::chosen() const {
+  return chosen_->text();
 }
 
 void SettingRow::show_problem(const QString& message, const QString& advice) {

@@ -11,6 +11,7 @@ class QToolButton;
 
 namespace lathe::ui {
 
+class ElidedLabel;
 class SettingEditor;
 class Theme;
 
@@ -40,6 +41,9 @@ class SettingRow : public QWidget {
 
   // `text` in the editor, unit and greying for this configuration, the mark when it differs from the base.
   void show_value(const RunConfig& config, const QString& text, bool changed, const QString& base_text);
+  // What Lathe makes of a value left to it, behind the editor: "= 4,096". Empty: nothing; `stale`: greyed.
+  void show_chosen(const QString& text, bool stale);
+  QString chosen() const;
   void show_problem(const QString& message, const QString& advice);  // both empty: none
   bool matches(const QString& query) const;                          // in key, label or help; empty matches
 
@@ -56,6 +60,7 @@ class SettingRow : public QWidget {
   const SettingInfo& info_;
   SettingEditor* editor_;
   DragLabel* label_;
+  ElidedLabel* chosen_;
   QLabel* unit_;
   QToolButton* reset_;
   QLabel* problem_;

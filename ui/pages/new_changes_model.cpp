@@ -1,5 +1,6 @@
 #include "ui/pages/new_changes_model.h"
 
+#include <QFont>
 #include <algorithm>
 #include <cmath>
 
@@ -42,7 +43,9 @@ QVariant ChangesModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::DisplayRole || role == Qt::AccessibleTextRole) {
     switch (index.column()) {
       case kName:
-        return change.changes_maths ? to_qt(change.name) + QStringLiteral(" *") : to_qt(change.name);
+        // A set of changes is a line for each.
+        return change_text(change).replace(QStringLiteral(" + "), QStringLiteral(" +\n")) +
+               (change.changes_maths ? QStringLiteral(" *") : QString());
       case kMemory:
         return signed_text(static_cast<double>(change.memory_bytes),
                            bytes_text(std::abs(change.memory_bytes)));
@@ -66,6 +69,11 @@ QVariant ChangesModel::data(const QModelIndex& index, int role) const {
       default:
         return {};
     }
+  }
+  if (role == Qt::FontRole && change.combined) {
+    QFont bold;
+    bold.setWeight(QFont::DemiBold);
+    return bold;
   }
   if (role == Qt::TextAlignmentRole) {
     return QVariant(index.column() == kName ? Qt::AlignLeft | Qt::AlignVCenter
@@ -105,7 +113,7 @@ QVariant ChangesModel::headerData(int section, Qt::Orientation orientation, int 
       case kVerdict:
         return tr("The verdict after this change");
       default:
-        return tr("Double-click, or Enter, applies a change; Undo takes it back. * changes the maths.");
+        return tr("Double-click, or Enter, applies a change; Undo takes it back.");
     }
   }
   if (role != Qt::DisplayRole) return {};
@@ -117,7 +125,7 @@ QVariant ChangesModel::headerData(int section, Qt::Orientation orientation, int 
     case kWork:
       return shows_speed() ? tr("Speed") : tr("Work");
     case kVerdict:
-      return tr("Then");
+      return tr("Verdict");
     default:
       return {};
   }

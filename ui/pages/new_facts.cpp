@@ -5,6 +5,7 @@
 #include "core/config/derived.h"
 #include "core/model/parameters.h"
 #include "ui/forms/assessment.h"
+#include "ui/pages/new_storage.h"
 #include "ui/text.h"
 
 namespace lathe::ui {
@@ -12,13 +13,6 @@ namespace {
 
 QString tr(const char* text) {
   return QCoreApplication::translate("NewPage", text);
-}
-
-// Checkpoints that stand at one time at most: the kept ones, the one being written, those kept for good.
-int64_t kept_checkpoints(const RunConfig& config) {
-  const int64_t updates = last_update(config).value_or(0);
-  const int64_t for_good = config.run.keep_every > 0 ? updates / config.run.keep_every : 0;
-  return config.run.keep_last + 1 + for_good;
 }
 
 }  // namespace
@@ -41,10 +35,11 @@ std::vector<Fact> derived_facts(const RunConfig& config, const Assessment* asses
   const int64_t tokens = updates ? *updates * tokens_per_update(config) : 0;
   facts.push_back(
       {tr("Tokens in all"), updates ? short_count_text(static_cast<double>(tokens)) : no_value(),
-       updates ? tr("%1 tokens, %2 for each parameter")
-                     .arg(count_text(tokens),
-                          number_text(static_cast<double>(tokens) / static_cast<double>(parameters), 1))
-               : tr("No limit in updates or tokens is set")});
+       updates ? tr("%1 tokens").arg(count_text(tokens)) : tr("No limit in updates or tokens is set")});
+  facts.push_back(
+      {tr("Per parameter"),
+       updates ? number_text(static_cast<double>(tokens) / static_cast<double>(parameters), 1) : no_value(),
+       tr("Tokens in all over parameters; 20 is a usual measure")});
   facts.push_back(
       {tr("Duration"),
        updates && tokens_per_s > 0 ? duration_text(static_cast<double>(tokens) / tokens_per_s) : no_value(),

@@ -61,7 +61,7 @@ QWidget* NewPage::make_header() {
   presets_->setMenu(menu);
   row->addWidget(presets_);
 
-  changed_ = make_button({}, tr("Show what differs"));
+  changed_ = make_button({});
   changed_->setObjectName(QStringLiteral("changed"));
   connect(changed_, &QPushButton::clicked, this, &NewPage::show_changes);
   row->addWidget(changed_);
@@ -152,11 +152,11 @@ void NewPage::make_more_menu(QToolButton* button) {
 void NewPage::refresh_header() {
   presets_->setText(document_.base_name());
   const auto count = static_cast<int>(document_.changes().size());
-  changed_->setText(count == 0 ? tr("unchanged") : tr("%n changed", nullptr, count));
-  changed_->setAccessibleName(tr("%n setting(s) changed from %1", nullptr, count).arg(document_.base_name()));
-  changed_->setToolTip(count == 0
-                           ? tr("Nothing differs from %1").arg(document_.base_name())
-                           : tr("%n changed from %1: show what", nullptr, count).arg(document_.base_name()));
+  const QString text =
+      count == 0 ? tr("Unchanged") : tr("%1 changed from %2").arg(count).arg(document_.base_name());
+  changed_->setText(text);
+  changed_->setToolTip(count == 0 ? tr("Nothing differs from %1").arg(document_.base_name())
+                                  : tr("Show what"));
   changed_->setEnabled(count > 0);
 }
 

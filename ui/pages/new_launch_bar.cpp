@@ -3,9 +3,11 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QShortcut>
 
+#include "core/config/setting_info.h"
 #include "core/history/history_store.h"
 #include "ui/alerts.h"
 #include "ui/app_context.h"
@@ -34,15 +36,16 @@ LaunchBar::LaunchBar(AppContext& context, ConfigDocument& document, NewAssessor&
       context_(context),
       document_(document),
       assessor_(assessor),
+      name_(new QLineEdit),
       where_(new QComboBox),
       reason_(make_muted({})),
       way_out_(make_button({})),
       launch_(make_primary(tr("Launch"), tr("Start the run (Ctrl+Return)"))) {
-  where_->addItem(tr("in this window"));
+  where_->addItem(tr("Train in this window"));
   where_->setItemData(kThisWindow,
                       tr("On a thread of this window: closing the window stops it, saved first if you like."),
                       Qt::ToolTipRole);
-  where_->addItem(tr("in its own process"));
+  where_->addItem(tr("Train in its own process"));
   where_->setItemData(kOwnProcess,
                       tr("Outlives this window, its display server and a GPU fault; watched and steered from "
                          "here all the same."),
@@ -54,6 +57,15 @@ LaunchBar::LaunchBar(AppContext& context, ConfigDocument& document, NewAssessor&
                                   kOwnProcess
                               ? kOwnProcess
                               : kThisWindow);
+  name_->setObjectName(QStringLiteral("run_name"));
+  name_->setAccessibleName(tr("Name of the run"));
+  name_->setToolTip(tr("What lists and titles call the run; empty takes the name shown in grey"));
+  name_->setMinimumWidth(16 * Theme::grid);
+  name_->setMaximumWidth(28 * Theme::grid);
+  auto* name_label = new QLabel(tr("Name"));
+  name_label->setBuddy(name_);
+  connect(name_, &QLineEdit::textEdited, this,
+          [this](const QString& text) { document_.set_text("run.name", text); });
   launch_->setObjectName(QStringLiteral("launch"));
   // Not the button's own shortcut: setText() would clear it.
   auto* keys = new QShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return), this);
@@ -64,8 +76,10 @@ LaunchBar::LaunchBar(AppContext& context, ConfigDocument& document, NewAssessor&
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(Theme::grid);
-  layout->addWidget(reason_, 1);
+  layout->addWidget(reason_, 2);
   layout->addWidget(way_out_);
+  layout->addWidget(name_label);
+  layout->addWidget(name_, 1);
   layout->addWidget(where_);
   layout->addWidget(launch_);
 
@@ -90,14 +104,42 @@ LaunchBar::LaunchBar(AppContext& context, ConfigDocument& document, NewAssessor&
   refresh();
 }
 
+QString default_run_name(const ConfigDocument& document) {
+  constexpr size_t kMost = 2;
+  QStringList parts{document.base_name()};
+  if (parts.front().endsWith(QLatin1String(".json"))) parts.front().chop(5);
+  for (const SettingDifference& change : document.changes()) {
+    const SettingInfo& setting = require_setting(change.key);
+    if (parts.size() > static_cast<qsizetype>(kMost)) break;
+    if (setting.section == "data" || setting.section == "run") continue;  // where and how long, not what
+    parts << to_qt(setting.name).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') +
+                 to_qt(change.b_text);
+  }
+  return parts.join(QStringLiteral(", "));
+}
+
 QString LaunchBar::reason() const {
-  return reason_->text();
+  return launch_->isEnabled() ? QString() : reason_->text();
+}
+
+void LaunchBar::set_warning(const QString& warning) {
+  if (warning_ == warning) return;
+  warning_ = warning;
+  refresh();
+}
+
+RunConfig LaunchBar::config_to_launch() const {
+  RunConfig config = document_.config();
+  if (config.run.name.empty()) config.run.name = to_std(name_->placeholderText());
+  return config;
 }
 
 void LaunchBar::refresh() {
   QString reason, way_out;
   blocking_key_.clear();
   offer_sample_ = false;
+  if (name_->text() != document_.text("run.name")) name_->setText(document_.text("run.name"));
+  name_->setPlaceholderText(default_run_name(document_));
   const std::vector<Problem> problems = document_.problems(true);
   const bool own = where_->currentIndex() == kThisWindow;
   launch_->setText(tr("Launch"));
@@ -120,9 +162,10 @@ void LaunchBar::refresh() {
   } else if (assessor_.assessment()->estimate.verdict == Verdict::DoesNotFit) {
     reason = tr("It does not fit. The table of changes says what would help.");
   } else if (own && context_.session.active()) {
-    reason = tr("This window trains a run already: stop it, or launch in an own process.");
+    reason = tr("This window trains a run already: stop it, or train this one in its own process.");
   }
-  reason_->setText(reason);
+  reason_->setText(reason.isEmpty() ? warning_ : reason);
+  set_tone(reason_, reason.isEmpty() ? Tone::Warning : Tone::Muted);
   way_out_->setText(way_out);
   way_out_->setVisible(!way_out.isEmpty());
   way_out_->setToolTip(offer_sample_ ? tr("Builds a small dataset from six novels of Jane Austen, with a "
@@ -137,7 +180,7 @@ void LaunchBar::launch() {
 
 void LaunchBar::launch_here() {
   try {
-    context_.session.start(document_.config());
+    context_.session.start(config_to_launch());
   } catch (const Error& error) {
     context_.alerts.add_error(error);
     return;
@@ -147,7 +190,7 @@ void LaunchBar::launch_here() {
 
 void LaunchBar::launch_detached_run() {
   job_.run(
-      [home = context_.home, config = document_.config(), open = context_.open_history,
+      [home = context_.home, config = config_to_launch(), open = context_.open_history,
        telemetry_every_s = context_.preferences.telemetry_every_s()] {
         const std::string newest = [&] {
           const std::vector<RunSummary> runs = open()->list({.archived = true});

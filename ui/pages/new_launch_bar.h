@@ -8,7 +8,12 @@
 
 class QComboBox;
 class QLabel;
+class QLineEdit;
 class QPushButton;
+
+namespace lathe {
+struct RunConfig;
+}
 
 namespace lathe::ui {
 
@@ -23,7 +28,13 @@ class LaunchBar : public QWidget {
 
   QPushButton* launch_button() const { return launch_; }
   QPushButton* help_button() const { return way_out_; }
+  QLineEdit* name_edit() const { return name_; }
   QString reason() const;
+  // What a person should know before launching all the same; shown while nothing is in the way.
+  void set_warning(const QString& warning);
+  QString warning() const { return warning_; }
+  // The document's settings with the run's name, the one of its own or the default.
+  RunConfig config_to_launch() const;
 
  Q_SIGNALS:
   void setting_asked(const QString& key);
@@ -38,12 +49,17 @@ class LaunchBar : public QWidget {
   AppContext& context_;
   ConfigDocument& document_;
   NewAssessor& assessor_;
+  QLineEdit* name_;
   QComboBox* where_;
   QLabel* reason_;
   QPushButton *way_out_, *launch_;
+  QString warning_;
   QString blocking_key_;       // of the problem that way_out_ leads to
   bool offer_sample_ = false;  // way_out_ builds the sample text instead
   LatestJob job_;
 };
+
+// What a run is called that nobody named: its base and what was changed first, "tiny, lr 1e-3".
+QString default_run_name(const ConfigDocument& document);
 
 }  // namespace lathe::ui

@@ -3,15 +3,17 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
+#include <QInputDialog>
 #include <QLabel>
 #include <QPushButton>
 #include <QSplitter>
+#include <QStandardItemModel>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "core/config/config_json.h"
 #include "core/config/presets.h"
 #include "core/history/history_store.h"
-#include "core/platform/files.h"
 #include "ui/alerts.h"
 #include "ui/app_context.h"
 #include "ui/devices.h"
@@ -31,6 +33,18 @@
 #include "ui/theme/widgets.h"
 
 namespace lathe::ui {
+namespace {
+
+constexpr int kAnotherCard = -1;  // in place of an index into choices_
+
+// A line of the list that can't be chosen.
+void add_device_heading(QComboBox& box, const QString& text) {
+  box.addItem(text);
+  auto* item = static_cast<QStandardItemModel*>(box.model())->item(box.count() - 1);
+  item->setFlags(Qt::NoItemFlags);
+}
+
+}  // namespace
 
 NewPage::NewPage(AppContext& context, QWidget* parent)
     : Page(context, Place::New, parent), assessor_(std::make_unique<NewAssessor>(context, document_)) {
@@ -46,7 +60,10 @@ NewPage::NewPage(AppContext& context, QWidget* parent)
   left_column->setSpacing(Theme::grid);
   auto* fact_card = new Card;
   fact_card->body()->addWidget(facts_);
-  left_column->addWidget(fact_card);
+  auto* head = new QVBoxLayout;
+  head->setContentsMargins(0, 0, scroll_bar_width(), 0);
+  head->addWidget(fact_card);
+  left_column->addLayout(head);
   left_column->addWidget(form_, 1);
   left->setMinimumWidth(64 * Theme::grid);
   verdict_->setMinimumWidth(44 * Theme::grid);
@@ -58,14 +75,19 @@ NewPage::NewPage(AppContext& context, QWidget* parent)
   splitter_->setStretchFactor(1, 2);
   // The form is as wide as its editors need; the verdict takes what is left.
   splitter_->setSizes({64 * Theme::grid, 80 * Theme::grid});
-  splitter_->setHandleWidth(2 * Theme::grid);
+  splitter_->setHandleWidth(Theme::grid);
   splitter_->setChildrenCollapsible(false);
   splitter_->restoreState(context.preferences.value(QStringLiteral("new/splitter")).toByteArray());
 
   auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(2 * Theme::grid, Theme::grid, 2 * Theme::grid, Theme::grid);
+  // The scroll bar of the verdict's column stands in the page's margin.
+  const int right = 2 * Theme::grid - scroll_bar_width();
+  layout->setContentsMargins(2 * Theme::grid, Theme::grid, right, Theme::grid);
   layout->setSpacing(Theme::grid);
-  layout->addWidget(make_header());
+  QWidget* header = make_header();
+  header->setContentsMargins(0, 0, scroll_bar_width(), 0);
+  launch_->setContentsMargins(0, 0, scroll_bar_width(), 0);
+  layout->addWidget(header);
   layout->addWidget(splitter_, 1);
   layout->addWidget(launch_);
 
@@ -74,12 +96,19 @@ NewPage::NewPage(AppContext& context, QWidget* parent)
   connect(launch_, &LaunchBar::setting_asked, this,
           [this](const QString& key) { form_->go_to(to_std(key)); });
   connect(launch_, &LaunchBar::sample_dataset_asked, this, &NewPage::build_sample);
+  connect(form_, &ConfigForm::help_asked, &context.navigator, &Navigator::show_setting_help);
   connect(&document_, &ConfigDocument::changed, this, [this] {
     refresh_header();
     refresh_facts();
+    look_at_storage();
   });
   connect(&document_, &ConfigDocument::loaded, this, &NewPage::follow_config_device);
-  connect(assessor_.get(), &NewAssessor::assessed, this, &NewPage::refresh_facts);
+  connect(assessor_.get(), &NewAssessor::started, this,
+          [this] { form_->show_assessment(assessor_->assessment(), true); });
+  connect(assessor_.get(), &NewAssessor::assessed, this, [this] {
+    form_->show_assessment(assessor_->assessment(), false);
+    refresh_facts();
+  });
   connect(assessor_.get(), &NewAssessor::record_ready, this, &NewPage::refresh_facts);
   connect(&context.devices, &Devices::ready_changed, this, &NewPage::fill_devices);
   connect(sample_, &DataJob::finished, this, [this](const QString& folder) { show_dataset(folder); });
@@ -95,11 +124,30 @@ NewPage::~NewPage() {
 }
 
 void NewPage::activated() {
-  disk_.run([home = context().home] { return free_disk_bytes(home); },
-            [this](int64_t bytes) {
-              free_disk_ = bytes;
+  looked_at_.reset();
+  look_at_storage();
+}
+
+// The disks are asked when the page comes into sight, and when what a run reads or keeps on them changes.
+void NewPage::look_at_storage() {
+  if (!isVisible() && !looked_at_) return;
+  StorageQuestion question = storage_question(document_.config(), context().home);
+  if (looked_at_ == question) return;
+  looked_at_ = question;
+  disk_.run([look = look_at, question = std::move(question)] { return look(question); },
+            [this](Storage storage) {
+              storage_ = std::move(storage);
               refresh_facts();
             });
+}
+
+void NewPage::ask_for_help() {
+  const QString key = form_->focused_key();
+  if (key.isEmpty()) {
+    Page::ask_for_help();
+  } else {
+    Q_EMIT context().navigator.show_setting_help(key);
+  }
 }
 
 void NewPage::deactivated() {
@@ -110,16 +158,30 @@ void NewPage::deactivated() {
 void NewPage::fill_devices() {
   const QSignalBlocker blocker(devices_);
   choices_ = device_choices(context().registry, context().home);
+  const qint64 other = context().preferences.value(QStringLiteral("new/other_card")).toLongLong();
+  if (other > 0) choices_.push_back(other_card(other));
   devices_->clear();
-  for (const DeviceChoice& choice : choices_) {
-    devices_->addItem(choice.here ? context().theme.icon(QStringLiteral("check")) : QIcon(),
-                      to_qt(choice.name));
+  const auto first_elsewhere = std::ranges::find(choices_, false, &DeviceChoice::here);
+  for (auto choice = choices_.begin(); choice != choices_.end(); ++choice) {
+    if (choice == first_elsewhere && choice != choices_.begin()) {
+      devices_->insertSeparator(devices_->count());
+      add_device_heading(*devices_, tr("Not in this machine"));
+    }
+    devices_->addItem(choice->here ? context().theme.icon(QStringLiteral("check")) : QIcon(),
+                      to_qt(choice->name), static_cast<int>(choice - choices_.begin()));
     devices_->setItemData(devices_->count() - 1,
-                          choice.here ? tr("In this machine") : tr("Not in this machine: for planning"),
+                          choice->here ? tr("In this machine") : tr("Not in this machine: for planning"),
                           Qt::ToolTipRole);
   }
+  devices_->addItem(tr("Another card…"), kAnotherCard);
+  devices_->setItemData(devices_->count() - 1, tr("Plan for a card by its memory alone"), Qt::ToolTipRole);
   if (context().devices.ready() && !opened_) open_first();
   follow_config_device();
+}
+
+void NewPage::show_device(size_t choice) {
+  const QSignalBlocker blocker(devices_);
+  devices_->setCurrentIndex(devices_->findData(static_cast<int>(choice)));
 }
 
 void NewPage::open_first() {
@@ -163,25 +225,47 @@ void NewPage::keep_draft() {
 void NewPage::follow_config_device() {
   if (choices_.empty()) return;
   const bool cpu = document_.config().run.device == Device::Cpu;
-  const int current = devices_->currentIndex();
+  const std::optional<DeviceChoice>& now = assessor_->device();
   const auto suits = [&](const DeviceChoice& choice) { return choice.gpu() != cpu; };
-  int index = current;
-  if (current < 0 || !suits(choices_[static_cast<size_t>(current)]) || !assessor_->device()) {
-    const auto found = std::find_if(choices_.begin(), choices_.end(), suits);
-    index = found == choices_.end() ? 0 : static_cast<int>(found - choices_.begin());
-  }
-  const QSignalBlocker blocker(devices_);
-  devices_->setCurrentIndex(index);
-  assessor_->set_device(choices_[static_cast<size_t>(index)]);
+  const bool stays = now && (now->here || chosen_);
+  auto found = stays ? std::ranges::find(choices_, now->name, &DeviceChoice::name) : choices_.end();
+  if (found == choices_.end() || !suits(*found)) found = std::ranges::find_if(choices_, suits);
+  if (found == choices_.end()) found = choices_.begin();
+  show_device(static_cast<size_t>(found - choices_.begin()));
+  assessor_->set_device(*found);
 }
 
 void NewPage::choose_device(int index) {
-  if (index < 0 || index >= static_cast<int>(choices_.size())) return;
-  const DeviceChoice& choice = choices_[static_cast<size_t>(index)];
+  const QVariant item = devices_->itemData(index);
+  if (!item.isValid()) return;
+  if (item.toInt() == kAnotherCard) return ask_for_card();
+  const DeviceChoice& choice = choices_[static_cast<size_t>(item.toInt())];
+  chosen_ = true;
   assessor_->set_device(choice);
   const bool cpu = document_.config().run.device == Device::Cpu;
   if (cpu == choice.gpu())
     document_.set_text("run.device", choice.gpu() ? QStringLiteral("auto") : QStringLiteral("cpu"));
+}
+
+void NewPage::ask_for_card() {
+  follow_config_device();  // the picker shows what counts until there is an answer
+  auto* dialog = new QInputDialog(this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(tr("Another card"));
+  dialog->setLabelText(tr("Memory of the card in GiB. How fast it is stays unknown."));
+  dialog->setInputMode(QInputDialog::IntInput);
+  dialog->setIntRange(1, 1024);
+  dialog->setIntValue(24);
+  connect(dialog, &QInputDialog::intValueSelected, this,
+          [this](int gib) { plan_for_card(qint64{gib} << 30); });
+  dialog->open();
+}
+
+void NewPage::plan_for_card(qint64 bytes) {
+  context().preferences.set_value(QStringLiteral("new/other_card"), bytes);
+  fill_devices();
+  choose_device(devices_->findData(static_cast<int>(choices_.size()) - 1));
+  show_device(choices_.size() - 1);
 }
 
 void NewPage::refresh_facts() {
@@ -190,14 +274,26 @@ void NewPage::refresh_facts() {
     return;
   }
   facts_->set_stale(false);
+  const RunConfig& config = document_.config();
   const Assessment* assessment = assessor_->assessment().get();
   const double predicted = assessment ? assessment->estimate.tokens_per_s : 0;
-  facts_->set_facts(derived_facts(document_.config(), assessment, free_disk_,
+  facts_->set_facts(derived_facts(config, assessment, storage_.free_bytes,
                                   assessor_->record().measured_speed.value_or(predicted)));
+  const bool known = assessment && assessment->config == config;
+  launch_->set_warning(storage_warning(storage_, config, known ? assessment->estimate.checkpoint_bytes : 0));
 }
 
+// A preset is a model and how it is trained. Data and name are the user's, and stay where it states none; so
+// do prompts, unless they came with what was loaded before.
 void NewPage::load_preset_named(const QString& name) {
-  document_.load(load_preset(to_std(name)), name);
+  const RunConfig preset = load_preset(to_std(name)), &now = document_.config();
+  RunConfig config = preset;
+  if (preset.data.sources.empty()) config.data.sources = now.data.sources;
+  if (preset.data.validation.empty()) config.data.validation = now.data.validation;
+  if (preset.run.name.empty()) config.run.name = now.run.name;
+  if (preset.run.prompts.empty() && now.run.prompts != document_.base().run.prompts)
+    config.run.prompts = now.run.prompts;
+  document_.load(preset, name, config);
 }
 
 void NewPage::load_file(const QString& path) {

@@ -4,10 +4,12 @@
 #include <QString>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ui/forms/config_document.h"
 #include "ui/latest_job.h"
+#include "ui/pages/new_storage.h"
 #include "ui/pages/page.h"
 
 class QComboBox;
@@ -37,6 +39,7 @@ class NewPage : public Page {
   void show_run(const QString& id) override;
   void show_dataset(const QString& folder) override;
   void focus_search() override;
+  void ask_for_help() override;  // of the setting that has the keyboard
 
   ConfigDocument& document() { return document_; }
   NewAssessor& assessor() { return *assessor_; }
@@ -48,6 +51,11 @@ class NewPage : public Page {
   void load_preset_named(const QString& name);
   void load_file(const QString& path);
   void save_file(const QString& path);
+  // Judges against a card that no table knows, by its memory alone.
+  void plan_for_card(qint64 bytes);
+
+  // Asks the disks, on a worker; a test answers in their place.
+  std::function<Storage(const StorageQuestion&)> look_at = ask_storage;
 
  private:
   QWidget* make_header();
@@ -55,6 +63,9 @@ class NewPage : public Page {
   void fill_devices();
   void follow_config_device();
   void choose_device(int index);
+  void show_device(size_t choice);
+  void ask_for_card();
+  void look_at_storage();
   void refresh_header();
   void refresh_facts();
   void open_first();
@@ -69,7 +80,9 @@ class NewPage : public Page {
   std::unique_ptr<NewAssessor> assessor_;
   std::vector<DeviceChoice> choices_;
   bool opened_ = false;
-  qint64 free_disk_ = -1;
+  bool chosen_ = false;  // the device, by a person
+  Storage storage_;
+  std::optional<StorageQuestion> looked_at_;
   ConfigForm* form_ = nullptr;
   FactGrid* facts_ = nullptr;
   VerdictPanel* verdict_ = nullptr;

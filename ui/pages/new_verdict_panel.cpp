@@ -1,11 +1,10 @@
 #include "ui/pages/new_verdict_panel.h"
 
-#include <QHeaderView>
 #include <QLabel>
-#include <QPushButton>
 #include <QScrollArea>
-#include <QTableView>
+#include <QToolTip>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "core/config/derived.h"
 #include "ui/forms/assessment.h"
@@ -13,15 +12,14 @@
 #include "ui/forms/live_plot.h"
 #include "ui/forms/memory_bar.h"
 #include "ui/pages/new_assessor.h"
-#include "ui/pages/new_changes_model.h"
-#include "ui/pages/run_tab_parts.h"
+#include "ui/pages/new_changes_card.h"
 #include "ui/text.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/widgets.h"
 
 namespace lathe::ui {
 namespace {
-constexpr int kTwoColumns = 90 * Theme::grid;
+constexpr int kTwoColumns = 80 * Theme::grid;
 }
 
 QString verdict_sentence(const Assessment& assessment) {
@@ -42,6 +40,33 @@ QString verdict_sentence(const Assessment& assessment) {
   return {};
 }
 
+QString record_table(const PredictionRecord& record) {
+  constexpr size_t kShown = 5;
+  if (record.past.runs.empty()) return {};
+  const auto row = [](const QStringList& cells, const char* tag) {
+    QString text;
+    for (const QString& cell : cells)
+      text += QStringLiteral("<%1 align=\"%2\">%3</%1>")
+                  .arg(QLatin1String(tag), text.isEmpty() ? QStringLiteral("left") : QStringLiteral("right"),
+                       cell);
+    return QStringLiteral("<tr>%1</tr>").arg(text);
+  };
+  const auto bytes = [](int64_t value) { return value > 0 ? bytes_text(value) : no_value(); };
+  const auto speed = [](double value) { return value > 0 ? number_text(value, 0) : no_value(); };
+  QString rows =
+      row({VerdictPanel::tr("Run"), VerdictPanel::tr("Memory predicted"), VerdictPanel::tr("measured"),
+           VerdictPanel::tr("Tokens/s predicted"), VerdictPanel::tr("measured")},
+          "th");
+  for (size_t i = 0; i < std::min(record.past.runs.size(), kShown); ++i) {
+    const PastRun& run = record.past.runs[i];
+    rows +=
+        row({to_qt(run.name).toHtmlEscaped(), bytes(run.planned_peak_bytes), bytes(run.measured_peak_bytes),
+             speed(run.predicted_tokens_per_s), speed(run.measured_tokens_per_s)},
+            "td");
+  }
+  return QStringLiteral("<table cellspacing=\"6\">%1</table>").arg(rows);
+}
+
 VerdictPanel::VerdictPanel(NewAssessor& assessor, ConfigDocument& document, const Theme& theme,
                            QWidget* parent)
     : QWidget(parent),
@@ -50,94 +75,64 @@ VerdictPanel::VerdictPanel(NewAssessor& assessor, ConfigDocument& document, cons
       theme_(theme),
       verdict_(new QLabel),
       where_(make_muted({})),
-      peak_(make_muted({})),
       speed_(new QLabel),
       record_(make_muted({})),
-      changes_note_(make_muted({})),
+      peak_(make_muted({})),
       bar_(new MemoryBar(theme)),
       legend_(new MemoryLegend(theme)),
       plot_(new LivePlot(theme)),
-      model_(new ChangesModel(theme, this)),
-      changes_(new QTableView),
-      apply_(make_button(tr("Apply"), tr("Apply the selected change; Undo takes it back"))) {
+      changes_(new ChangesCard(assessor, document, theme)) {
   verdict_->setWordWrap(true);
   verdict_->setAccessibleName(tr("Verdict"));
   verdict_->setFont(Theme::heading_font());
   verdict_->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
   connect(verdict_, &QLabel::linkActivated, this, &VerdictPanel::setting_asked);
   speed_->setWordWrap(true);
+  record_->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
+  connect(record_, &QLabel::linkActivated, this, [this] {
+    QToolTip::showText(record_->mapToGlobal(QPoint(0, record_->height())), record_->toolTip(), record_);
+  });
 
-  auto* memory = new Card(tr("Memory"));
+  auto* memory = new Card(tr("Memory and speed"));
   memory->body()->addWidget(verdict_);
   memory->body()->addWidget(bar_);
   memory->body()->addWidget(legend_);
   memory->body()->addWidget(where_);
+  memory->body()->addWidget(speed_);
+  memory->body()->addWidget(record_);
 
   auto* step = new Card(tr("Over the step"));
-  step->body()->addWidget(plot_, 1);
+  step->body()->addWidget(plot_, 100);
   step->body()->addWidget(peak_);
+  step->body()->addStretch(1);
 
-  auto* speed = new Card(tr("Speed"));
-  speed->body()->addWidget(speed_);
-  speed->body()->addWidget(record_);
-
-  auto* table = new Card(tr("What a change would do"));
-  apply_->setEnabled(false);
-  table->add_to_header(apply_);
-  changes_->setModel(model_);
-  changes_->setAccessibleName(tr("Changes and what they save and cost"));
-  changes_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  changes_->setSelectionMode(QAbstractItemView::SingleSelection);
-  changes_->setFrameShape(QFrame::NoFrame);
-  changes_->setItemDelegate(new CellDelegate(changes_));
-  changes_->setShowGrid(false);
-  changes_->setTabKeyNavigation(false);
-  changes_->verticalHeader()->hide();
-  changes_->verticalHeader()->setDefaultSectionSize(changes_->fontMetrics().height() + Theme::grid);
-  changes_->horizontalHeader()->setHighlightSections(false);
-  changes_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-  changes_->horizontalHeader()->setSectionResizeMode(ChangesModel::kName, QHeaderView::Stretch);
-  changes_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  changes_->setMinimumHeight(19 * Theme::grid);
-  table->body()->addWidget(changes_note_);
-  table->body()->addWidget(changes_, 1);
-
-  // One column, or two where there is room (resizeEvent).
+  // Changes, then the step; beside one another where there is room (resizeEvent).
   auto* content = new QWidget;
   columns_ = new QBoxLayout(QBoxLayout::TopToBottom, content);
   columns_->setContentsMargins(0, 0, 0, 0);
   columns_->setSpacing(Theme::grid);
-  auto* first = new QVBoxLayout;
-  first->setSpacing(Theme::grid);
-  first->addWidget(step, 1);
-  first->addWidget(speed);
-  auto* second = new QVBoxLayout;
-  second->addWidget(table);
-  columns_->addLayout(first, 1);
-  columns_->addLayout(second, 1);
-  auto* scroll = new QScrollArea;
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setWidget(content);
-  scroll->setWidgetResizable(true);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setFocusPolicy(Qt::NoFocus);
+  columns_->addWidget(changes_, 5);
+  columns_->addWidget(step, 3);
+  scroll_ = make_scroll_column(content);
+  connect(changes_, &ChangesCard::row_reached, this, [this](const QRect& row) {
+    const QPoint at = changes_->mapTo(scroll_->widget(), row.center());
+    scroll_->ensureVisible(at.x(), at.y(), 0, row.height());
+  });
 
-  // Verdict and bar stay; what explains them may scroll.
+  // Verdict, bar and speed stay; what explains them may scroll.
+  auto* top = new QVBoxLayout;
+  top->setContentsMargins(0, 0, scroll_bar_width(), 0);
+  top->addWidget(memory);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(Theme::grid);
-  layout->addWidget(memory);
-  layout->addWidget(scroll, 1);
+  layout->addLayout(top);
+  layout->addWidget(scroll_, 1);
 
   connect(&assessor_, &NewAssessor::started, this, &VerdictPanel::show_started);
   connect(&assessor_, &NewAssessor::assessed, this, &VerdictPanel::show_assessment);
   connect(&assessor_, &NewAssessor::refused, this, &VerdictPanel::show_refusal);
-  connect(&assessor_, &NewAssessor::changes_ready, this, &VerdictPanel::show_changes);
   connect(&assessor_, &NewAssessor::record_ready, this, &VerdictPanel::show_speed);
-  connect(apply_, &QPushButton::clicked, this, &VerdictPanel::apply_change);
-  connect(changes_, &QTableView::activated, this, &VerdictPanel::apply_change);
-  connect(changes_->selectionModel(), &QItemSelectionModel::selectionChanged, this,
-          [this] { apply_->setEnabled(changes_->selectionModel()->hasSelection() && !assessor_.pending()); });
   show_started();
 }
 
@@ -154,12 +149,10 @@ void VerdictPanel::set_stale(bool stale) {
   bar_->set_stale(stale);
   legend_->set_stale(stale);
   plot_->set_stale(stale);
-  changes_->setEnabled(!stale);
 }
 
 void VerdictPanel::show_started() {
   set_stale(true);
-  apply_->setEnabled(false);
   const std::vector<Problem> problems = document_.problems();
   if (!problems.empty()) {
     show_problems(problems);
@@ -180,9 +173,8 @@ void VerdictPanel::show_problems(const std::vector<Problem>& problems) {
                  .arg(to_qt(problem.key), to_qt(problem.message).toHtmlEscaped(), theme_.colors().bad.name());
   }
   set_tint(verdict_, Tone::Bad);
-  verdict_->setText(
-      tr("%n setting(s) can't be used as they are:", nullptr, static_cast<int>(problems.size())) +
-      QStringLiteral("<br>") + lines.join(QStringLiteral("<br>")));
+  verdict_->setText(tr("These settings can't be used as they are:") + QStringLiteral("<br>") +
+                    lines.join(QStringLiteral("<br>")));
   where_->setText(tr("The figures below are those of the last valid settings."));
 }
 
@@ -203,96 +195,82 @@ void VerdictPanel::show_assessment() {
   bar_->show_assessment(assessment);
   legend_->show_assessment(assessment);
   plot_->show_assessment(assessment);
-  QString where = to_qt(assessment.device.name);
+  QStringList where;
   if (!assessment.config.memory.vram_budget.automatic) {
-    where += tr(" · stated budget %1").arg(bytes_text(assessment.budget));
+    where << tr("Stated budget %1").arg(bytes_text(assessment.budget));
   } else if (assessment.device.gpu()) {
-    where += tr(" · margin %1").arg(bytes_text(assessment.config.memory.vram_margin));
+    where << tr("Margin %1").arg(bytes_text(assessment.config.memory.vram_margin));
   }
-  if (assessment.device.gpu() && !assessment.estimate.overhead_measured) {
-    where += tr(" · driver and libraries assumed, not yet measured here");
-  }
-  where_->setText(where);
+  if (assessment.device.gpu() && !assessment.estimate.overhead_measured)
+    where << tr("driver and libraries assumed, not measured here");
+  where_->setText(where.join(QStringLiteral(" · ")));
+  where_->setVisible(!where.isEmpty());
   peak_->setText(tr("Fullest at %1: %2 live.")
                      .arg(to_qt(assessment.estimate.peak_op), bytes_text(assessment.estimate.peak.bytes)));
-  changes_note_->setText(tr("Working out single changes…"));
   show_speed();
 }
 
+// Two lines: how fast, and how far that can be trusted. What the figures mean is in the tips.
 void VerdictPanel::show_speed() {
   if (!assessor_.assessment()) return;
   const Assessment& assessment = *assessor_.assessment();
   const PredictionRecord& record = assessor_.record();
   const Estimate& estimate = assessment.estimate;
-  const double extra = estimate.executed_flops_per_token / estimate.model_flops_per_token - 1;
-  QStringList lines;
+  QStringList parts, trust;
   if (record.measured_speed) {
-    lines << tr("<b>%1 tokens/s</b> measured here in run %2 (nominal, step only).")
+    parts << tr("<b>%1 tokens/s</b> measured in run %2")
                  .arg(number_text(*record.measured_speed, 0), record.measured_run.toHtmlEscaped());
   }
   if (estimate.tokens_per_s > 0) {
-    lines << tr("<b>%1 tokens/s predicted</b> (nominal, step only), %2 an update: %3.")
-                 .arg(number_text(estimate.tokens_per_s, 0), duration_text(estimate.time.seconds),
-                      estimate.calibrated ? tr("%1 of the time in operations timed on this GPU")
-                                                .arg(percent_text(estimate.time.timed_share))
-                                          : tr("uncalibrated, from the card's specification"));
-  } else if (!record.measured_speed) {
-    lines << tr("<b>Tokens/s: not measured yet</b> for these settings on this device.");
+    parts << tr("<b>%1 tokens/s</b> predicted").arg(number_text(estimate.tokens_per_s, 0));
+    trust << tr("%1 an update").arg(duration_text(estimate.time.seconds));
+    trust << (estimate.calibrated ? tr("%1 of the time in operations timed on this GPU")
+                                        .arg(percent_text(estimate.time.timed_share))
+                                  : tr("uncalibrated, from the card's specification"));
   }
-  QString text = lines.join(QStringLiteral("<br>"));
-  text += QStringLiteral("<br>") +
-          tr("%1 GFLOP a token in the model, %2 executed%3.")
-              .arg(number_text(estimate.model_flops_per_token / 1e9, 3),
-                   number_text(estimate.executed_flops_per_token / 1e9, 3),
-                   extra > 0.0005 ? tr(" (%1 recomputed)").arg(percent_text(extra, 1)) : QString());
+  const double speed = record.measured_speed.value_or(estimate.tokens_per_s);
+  const double extra = estimate.executed_flops_per_token / estimate.model_flops_per_token - 1;
+  QString tip =
+      tr("Tokens/s are nominal and of the steps alone. %1 GFLOP a token in the model, %2 executed%3.")
+          .arg(number_text(estimate.model_flops_per_token / 1e9, 3),
+               number_text(estimate.executed_flops_per_token / 1e9, 3),
+               extra > 0.0005 ? tr(" (%1 recomputed)").arg(percent_text(extra, 1)) : QString());
   if (assessment.device.bf16_tflops > 0 && assessment.config.precision.compute == Compute::Bf16) {
     const double peak = assessment.device.bf16_tflops * 1e12;
-    text += QStringLiteral("<br>") +
-            tr("Never faster than %1 tokens/s: the card's published peak, %2 TFLOP/s in BF16.")
-                .arg(number_text(peak / estimate.executed_flops_per_token, 0),
-                     number_text(assessment.device.bf16_tflops, 0));
-    const double speed = record.measured_speed.value_or(estimate.tokens_per_s);
-    if (speed > 0) {
-      text +=
-          QStringLiteral("<br>") + tr("MFU %1: the model's FLOPs at that speed, over the peak.")
-                                       .arg(percent_text(speed * estimate.model_flops_per_token / peak, 1));
-    }
+    if (speed > 0)
+      parts << tr("<b>MFU %1</b>").arg(percent_text(speed * estimate.model_flops_per_token / peak, 1));
+    tip +=
+        QLatin1Char(' ') +
+        tr("MFU is the model's FLOPs at that speed over the card's published peak, %1 TFLOP/s in BF16, which "
+           "allows %2 tokens/s at most.")
+            .arg(number_text(assessment.device.bf16_tflops, 0),
+                 number_text(peak / estimate.executed_flops_per_token, 0));
   }
-  speed_->setText(text);
+  speed_->setText(parts.isEmpty() ? tr("<b>Tokens/s not known</b> for these settings on this device")
+                                  : parts.join(QStringLiteral(" · ")));
+  speed_->setToolTip(QStringLiteral("<p>%1</p>").arg(tip));
+  speed_->setAccessibleDescription(tip);
+
+  const auto signed_percent = [](double error) {
+    return (error < 0 ? QString(QChar(0x2212)) : QStringLiteral("+")) + percent_text(std::abs(error), 1);
+  };
   if (!assessment.device.here) {
-    record_->setText(tr("This device is not in this machine: its predictions have no record here."));
+    trust << tr("not in this machine, so without a record");
   } else if (!assessment.device.gpu()) {
-    record_->setText(tr("On the CPU the process is larger than the plan: the program itself counts, too."));
-  } else if (record.past.peak.runs == 0) {
-    record_->setText(tr("Predictions on this device: no finished run to compare with yet."));
+    trust << tr("on the CPU the program itself takes memory, too");
+  } else if (record.past.runs.empty()) {
+    trust << tr("no finished run to compare with yet");
   } else {
-    const auto signed_percent = [](double error) {
-      return (error < 0 ? QString(QChar(0x2212)) : QStringLiteral("+")) + percent_text(std::abs(error), 1);
-    };
-    QString past = tr("Past runs on this device, median of %n: memory %1", nullptr, record.past.peak.runs)
-                       .arg(signed_percent(record.past.peak.median));
-    if (record.past.speed.runs > 0) past += tr(", tokens/s %1").arg(signed_percent(record.past.speed.median));
-    record_->setText(past + tr(" against what was predicted."));
+    QStringList errors;
+    if (record.past.peak.runs > 0) errors << tr("memory %1").arg(signed_percent(record.past.peak.median));
+    if (record.past.speed.runs > 0) errors << tr("tokens/s %1").arg(signed_percent(record.past.speed.median));
+    trust << tr("<a href=\"runs\">past runs</a> against their prediction: %1")
+                 .arg(errors.join(QStringLiteral(", ")));
   }
-}
-
-void VerdictPanel::show_changes() {
-  model_->set_changes(assessor_.changes());
-  apply_->setEnabled(false);
-  const bool none = assessor_.changes().empty();
-  const bool over = assessor_.assessment()->estimate.verdict == Verdict::DoesNotFit;
-  changes_note_->setText(
-      none   ? over ? tr("No single change saves memory here: make the model or the context smaller.")
-                    : tr("Nothing to gain from a single change.")
-        : over ? tr("Single changes that save memory; the best ones first. * changes the maths.")
-             : tr("Single changes that save work or memory, or fill the card. * changes the maths."));
-}
-
-void VerdictPanel::apply_change() {
-  const QModelIndexList rows = changes_->selectionModel()->selectedRows();
-  if (rows.isEmpty() || assessor_.pending()) return;
-  const ProposedChange change = model_->at(rows.front().row());
-  document_.apply(change.config, tr("apply %1").arg(to_qt(change.name)));
+  QString line = trust.join(QStringLiteral(" · "));
+  if (line.front() != QLatin1Char('<')) line.front() = line.front().toUpper();
+  record_->setText(line);
+  record_->setToolTip(record_table(record));
 }
 
 }  // namespace lathe::ui

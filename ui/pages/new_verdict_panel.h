@@ -9,7 +9,7 @@
 
 class QBoxLayout;
 class QLabel;
-class QPushButton;
+class QScrollArea;
 class QTableView;
 
 namespace lathe {
@@ -18,7 +18,7 @@ class Error;
 
 namespace lathe::ui {
 
-class ChangesModel;
+class ChangesCard;
 class ConfigDocument;
 class LivePlot;
 class MemoryBar;
@@ -33,7 +33,9 @@ class VerdictPanel : public QWidget {
                QWidget* parent = nullptr);
 
   QString verdict_text() const;
-  QTableView* changes_view() const { return changes_; }
+  ChangesCard& changes() const { return *changes_; }
+  MemoryBar& bar() const { return *bar_; }
+  LivePlot& plot() const { return *plot_; }
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -46,26 +48,27 @@ class VerdictPanel : public QWidget {
   void show_assessment();
   void show_problems(const std::vector<Problem>& problems);
   void show_refusal(const Error& error);
-  void show_changes();
   void show_speed();
-  void apply_change();
   void set_stale(bool stale);
 
   NewAssessor& assessor_;
   ConfigDocument& document_;
   const Theme& theme_;
-  QLabel *verdict_, *where_, *peak_, *speed_, *record_, *changes_note_;
+  QLabel *verdict_, *where_, *speed_, *record_, *peak_;
   MemoryBar* bar_;
   MemoryLegend* legend_;
   LivePlot* plot_;
-  ChangesModel* model_;
-  QTableView* changes_;
-  QPushButton* apply_;
+  ChangesCard* changes_;
+  QScrollArea* scroll_;
   QBoxLayout* columns_;
 };
 
-// "Fits: 13.2 GiB of 15.4 GiB, 2.2 GiB to spare."
 struct Assessment;
+struct PredictionRecord;
+
+// "Fits: 13.2 GiB of 15.4 GiB, 2.2 GiB to spare."
 QString verdict_sentence(const Assessment& assessment);
+// The newest runs with what was predicted and what was measured, as a table; empty without runs.
+QString record_table(const PredictionRecord& record);
 
 }  // namespace lathe::ui

@@ -1,11 +1,17 @@
 #include "ui/pages/page.h"
 
+#include "ui/app_context.h"
+
 namespace lathe::ui {
 
 Page::Page(AppContext& context, Place place, QWidget* parent)
     : QWidget(parent), context_(context), place_(place) {
   setObjectName(place_icon(place) + QStringLiteral("_page"));
   setAccessibleName(place_title(place));
+}
+
+void Page::ask_for_help() {
+  Q_EMIT context_.navigator.show_topic(place_topic(place_));
 }
 
 QString place_title(Place place) {

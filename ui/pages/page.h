@@ -29,6 +29,7 @@ class Page : public QWidget {
   virtual void show_dataset(const QString& /*folder*/) {}  // Data: show it; New: train on it
   virtual void show_topic(const QString& /*topic*/) {}     // Help
   virtual void focus_search() {}                           // Ctrl+F
+  virtual void ask_for_help();                             // F1
 
  private:
   AppContext& context_;

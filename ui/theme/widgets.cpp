@@ -1,7 +1,13 @@
 #include "ui/theme/widgets.h"
 
+#include <QApplication>
 #include <QHBoxLayout>
 #include <QPainter>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QStyle>
+#include <QTextDocumentFragment>
+#include <QToolTip>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
@@ -15,6 +21,17 @@ namespace {
 // By Tone (palette_of in theme.cpp gives them their colours).
 constexpr std::array kToneRoles = {QPalette::NoRole, QPalette::PlaceholderText, QPalette::LinkVisited,
                                    QPalette::Shadow, QPalette::BrightText};
+
+// Always there, and nothing to be seen of it while there is nothing to scroll.
+class QuietScrollBar : public QScrollBar {
+ public:
+  using QScrollBar::QScrollBar;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override {
+    if (maximum() > minimum()) QScrollBar::paintEvent(event);
+  }
+};
 
 }  // namespace
 
@@ -73,6 +90,22 @@ QPushButton* make_primary(const QString& text, const QString& tip, QWidget* pare
   return button;
 }
 
+QScrollArea* make_scroll_column(QWidget* content, QWidget* parent) {
+  auto* scroll = new QScrollArea(parent);
+  scroll->setVerticalScrollBar(new QuietScrollBar);
+  scroll->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setFocusPolicy(Qt::NoFocus);
+  scroll->setWidget(content);
+  scroll->setWidgetResizable(true);
+  return scroll;
+}
+
+int scroll_bar_width() {
+  return QApplication::style()->pixelMetric(QStyle::PM_ScrollBarExtent);
+}
+
 void set_tone(QWidget* widget, Tone tone) {
   widget->setForegroundRole(kToneRoles[static_cast<size_t>(tone)]);
 }
@@ -111,6 +144,15 @@ void set_primary(QPushButton* button) {
 
 bool is_primary(const QWidget& widget) {
   return widget.backgroundRole() == QPalette::Highlight;
+}
+
+void show_tip_at(QWidget& widget, const QPoint& at, const QString& html) {
+  QToolTip::showText(widget.mapToGlobal(at), html, &widget);
+  widget.setAccessibleDescription(QTextDocumentFragment::fromHtml(html).toPlainText());
+}
+
+void set_elided(QWidget& widget, bool elided) {
+  widget.setProperty("elided", elided);
 }
 
 EmptyState::EmptyState(const Theme& theme, const QString& icon, const QString& title, const QString& text,

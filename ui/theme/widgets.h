@@ -10,6 +10,7 @@
 #include <functional>
 
 class QHBoxLayout;
+class QScrollArea;
 class QVBoxLayout;
 
 namespace lathe::ui {
@@ -37,6 +38,11 @@ QLabel* make_muted(const QString& text, QWidget* parent = nullptr);  // wraps
 QPushButton* make_button(const QString& text, const QString& tip = {}, QWidget* parent = nullptr);
 QPushButton* make_primary(const QString& text, const QString& tip = {}, QWidget* parent = nullptr);
 
+// Scrolls `content` up and down. The bar's width is kept free when there is nothing to scroll, so that cards
+// above and below stay in line with those inside (scroll_bar_width() at their right).
+QScrollArea* make_scroll_column(QWidget* content, QWidget* parent = nullptr);
+int scroll_bar_width();
+
 // What a widget's words or frame tell by their colour. Each is a role of the palette, so that they follow it.
 enum class Tone : uint8_t { Plain, Muted, Good, Warning, Bad };
 void set_tone(QWidget* widget, Tone tone);
@@ -46,6 +52,13 @@ QColor tint_of(Tone tone);                // a breath of colour over what lies b
 // The one button of a place that does what people came for.
 void set_primary(QPushButton* button);
 bool is_primary(const QWidget& widget);
+
+// Tells what the mouse would be told, to who came with the keyboard: as a tool tip below `at`, and to screen
+// readers.
+void show_tip_at(QWidget& widget, const QPoint& at, const QString& html);
+// For what paints its own texts: whether one of them was cut off, for tests of the layout (property
+// "elided").
+void set_elided(QWidget& widget, bool elided);
 
 // What a place shows while it has nothing to show: a sentence and one action.
 class EmptyState : public QWidget {
