@@ -153,7 +153,9 @@ void NewPage::refresh_header() {
   presets_->setText(document_.base_name());
   const auto count = static_cast<int>(document_.changes().size());
   changed_->setText(count == 0 ? tr("unchanged") : tr("%n changed", nullptr, count));
-  changed_->setAccessibleName(tr("%n setting(s) changed from %1", nullptr, count).arg(document_.base_name()));
+  changed_->setAccessibleName(
+      counted_text(count, tr("1 setting changed from %1"), tr("%1 settings changed from %2"))
+          .arg(document_.base_name()));
   changed_->setToolTip(count == 0
                            ? tr("Nothing differs from %1").arg(document_.base_name())
                            : tr("%n changed from %1: show what", nullptr, count).arg(document_.base_name()));
