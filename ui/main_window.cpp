@@ -9,10 +9,13 @@
 #include <QShortcut>
 #include <QStackedWidget>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <utility>
 
 #include "core/config/resources.h"
 #include "core/history/history_store.h"
 #include "core/history/sample_runs.h"
+#include "ui/active_runs.h"
 #include "ui/alert_panel.h"
 #include "ui/alerts.h"
 #include "ui/app_context.h"
@@ -20,6 +23,7 @@
 #include "ui/navigation_rail.h"
 #include "ui/own_session.h"
 #include "ui/pages/page.h"
+#include "ui/pages/run_in_button.h"
 #include "ui/preferences.h"
 #include "ui/run_watch.h"
 #include "ui/text.h"
@@ -29,6 +33,9 @@
 #include "ui/training_guard.h"
 
 namespace lathe::ui {
+namespace {
+const QString kPlaceKey = QStringLiteral("window/place");
+}
 
 MainWindow::MainWindow(AppContext& context, PageFactory make_page, QWidget* parent)
     : QMainWindow(parent),
@@ -40,8 +47,10 @@ MainWindow::MainWindow(AppContext& context, PageFactory make_page, QWidget* pare
       banner_(new QWidget),
       banner_text_(new QLabel),
       banner_action_(make_primary({})),
+      banner_run_in_(new RunInButton(context)),
       guard_(new TrainingGuard(context, this)),
-      watch_(new RunWatch(context, this)) {
+      watch_(new RunWatch(context, this)),
+      active_(new ActiveRuns(context, this)) {
   setWindowTitle(tr("Lathe"));
   setWindowIcon(application_icon());
   setObjectName(QStringLiteral("main_window"));
@@ -54,6 +63,7 @@ MainWindow::MainWindow(AppContext& context, PageFactory make_page, QWidget* pare
   auto* dismiss = make_button(tr("Not now"), tr("Hide this; the run stays resumable in Runs"));
   banner_row->addWidget(banner_text_, 1);
   banner_row->addWidget(banner_action_);
+  banner_row->addWidget(banner_run_in_);
   banner_row->addWidget(dismiss);
   banner_->hide();
   connect(dismiss, &QPushButton::clicked, banner_, &QWidget::hide);
@@ -87,7 +97,9 @@ MainWindow::MainWindow(AppContext& context, PageFactory make_page, QWidget* pare
   connect_navigator();
   make_shortcuts();
   restore_geometry();
-  show_place(Place::New);
+  opened_at_ =
+      static_cast<Place>(std::clamp(context_.preferences.value(kPlaceKey, 0).toInt(), 0, kPlaceCount - 1));
+  show_place(opened_at_);
 }
 
 MainWindow::~MainWindow() {
@@ -125,13 +137,11 @@ void MainWindow::connect_navigator() {
   connect(&navigator, &Navigator::resume_run, this, &MainWindow::resume);
   connect(&navigator, &Navigator::watch_for_run, watch_, &RunWatch::watch);
   connect(&context_.session, &OwnSession::listed, &navigator, &Navigator::open_run);
-  connect(&context_.session, &OwnSession::changed, this, &MainWindow::update_title);
-  connect(&context_.session, &OwnSession::listed, this, [this](const QString& id) {
-    naming_.run([open = context_.open_history, id = to_std(id)] { return to_qt(open()->summary(id).name); },
-                [this](const QString& name) {
-                  training_ = name;
-                  update_title();
-                });
+  connect(active_, &ActiveRuns::changed, this, [this] {
+    update_title();
+    // Whoever opens the window while a run trains comes to see it.
+    if (!std::exchange(looked_, true) && !active_->runs().empty() && place_ == opened_at_)
+      show_place(Place::Run);
   });
 
   connect(rail_, &NavigationRail::place_chosen, this, &MainWindow::show_place);
@@ -200,6 +210,7 @@ void MainWindow::paintEvent(QPaintEvent* event) {
     Q_EMIT first_painted();
     make_next_page();
     look_into_history();
+    active_->start();
   });
 }
 
@@ -214,21 +225,36 @@ void MainWindow::make_next_page() {
   Q_EMIT usable();
 }
 
+// The runs that train, in this window or elsewhere.
 void MainWindow::update_title() {
-  const bool training = context_.session.active();
-  rail_->set_training(training);
-  if (!training) training_.clear();
-  setWindowTitle(training_.isEmpty() ? tr("Lathe") : tr("Training %1 – Lathe").arg(training_));
+  const std::vector<ListedRun>& runs = active_->runs();
+  rail_->set_training(!runs.empty());
+  if (runs.empty()) {
+    setWindowTitle(tr("Lathe"));
+    return;
+  }
+  const auto at_work =
+      std::ranges::find_if(runs, [](const ListedRun& run) { return run.status != RunStatus::Paused; });
+  const bool paused = at_work == runs.end();
+  QString name = to_qt(paused ? runs.front().name : at_work->name);
+  if (runs.size() > 1) name = tr("%1 and %2 more").arg(name).arg(runs.size() - 1);
+  setWindowTitle(paused ? tr("Paused: %1 – Lathe").arg(name) : tr("Training %1 – Lathe").arg(name));
 }
 
 void MainWindow::resume(const QString& id, qint64 step) {
+  const std::optional<qint64> at = step >= 0 ? std::optional(step) : std::nullopt;
   try {
-    context_.session.resume(id, step >= 0 ? std::optional(step) : std::nullopt);
-    page(Place::Run)->show_run(id);
-    show_place(Place::Run);
+    if (context_.preferences.own_process()) {
+      watch_->resume(id, at);
+    } else {
+      context_.session.resume(id, at);
+    }
   } catch (...) {
     context_.alerts.add_error(as_error(std::current_exception()), id);
+    return;
   }
+  page(Place::Run)->show_run(id);
+  show_place(Place::Run);
 }
 
 // At start: a run that a crash or a power cut ended is offered, once. A history that is still empty gets the
@@ -251,28 +277,32 @@ void MainWindow::look_into_history() {
         const QString id = to_qt(run.id);
         if (context_.preferences.value(QStringLiteral("interrupted/offered")).toString() == id) return;
         context_.preferences.set_value(QStringLiteral("interrupted/offered"), id);
-        const QString more =
-            runs.size() > 1 ? tr(" %n other(s) stand in Runs.", nullptr, static_cast<int>(runs.size()) - 1)
-                            : QString();
+        const QString more = runs.size() > 1
+                                 ? QLatin1Char(' ') + counted_text(static_cast<int64_t>(runs.size()) - 1,
+                                                                   tr("1 other stands in Runs."),
+                                                                   tr("%1 others stand in Runs."))
+                                 : QString();
         if (run.last_checkpoint_step) {
           show_banner(
               tr("Run %1 was interrupted at step %2.").arg(to_qt(run.name), count_text(run.step)) + more,
-              tr("Resume at step %1").arg(count_text(*run.last_checkpoint_step)),
+              tr("Resume at step %1").arg(count_text(*run.last_checkpoint_step)), true,
               [this, id] { Q_EMIT context_.navigator.resume_run(id, -1); });
         } else {
           show_banner(tr("Run %1 was interrupted at step %2, before its first checkpoint.")
                               .arg(to_qt(run.name), count_text(run.step)) +
                           more,
-                      tr("Open it"), [this, id] { Q_EMIT context_.navigator.open_run(id); });
+                      tr("Open it"), false, [this, id] { Q_EMIT context_.navigator.open_run(id); });
         }
       },
       [this](const Error& error) { context_.alerts.add_error(error); });
 }
 
-void MainWindow::show_banner(const QString& text, const QString& action, std::function<void()> act) {
+void MainWindow::show_banner(const QString& text, const QString& action, bool resumes,
+                             std::function<void()> act) {
   banner_text_->setText(text);
   banner_action_->setText(action);
   banner_act_ = std::move(act);
+  banner_run_in_->setVisible(resumes);
   banner_->show();
 }
 
@@ -293,6 +323,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     return;
   }
   context_.preferences.set_value(QStringLiteral("window/geometry"), saveGeometry());
+  context_.preferences.set_value(kPlaceKey, static_cast<int>(place_));
   if (Page* shown = pages_[static_cast<size_t>(place_)]) shown->deactivated();
   event->accept();
 }

@@ -16,9 +16,11 @@ class QPushButton;
 namespace lathe::ui {
 
 struct AppContext;
+class ActiveRuns;
 class AlertPanel;
 class NavigationRail;
 class Page;
+class RunInButton;
 class RunWatch;
 class TrainingGuard;
 
@@ -49,13 +51,13 @@ class MainWindow : public QMainWindow {
   void make_next_page();
   void resume(const QString& id, qint64 step);
   void look_into_history();
-  void show_banner(const QString& text, const QString& action, std::function<void()> act);
+  void show_banner(const QString& text, const QString& action, bool resumes, std::function<void()> act);
   void update_title();
   void restore_geometry();
 
   AppContext& context_;
   PageFactory make_page_;
-  Place place_ = Place::New;
+  Place place_ = Place::New, opened_at_ = Place::New;
   std::array<Page*, kPlaceCount> pages_{};
   bool painted_ = false;
   NavigationRail* rail_;
@@ -64,11 +66,13 @@ class MainWindow : public QMainWindow {
   QWidget* banner_;
   QLabel* banner_text_;
   QPushButton* banner_action_;
+  RunInButton* banner_run_in_;
   std::function<void()> banner_act_;
   TrainingGuard* guard_;
   RunWatch* watch_;
-  QString training_;  // name of the run that trains in this window
-  LatestJob history_, naming_;
+  ActiveRuns* active_;
+  bool looked_ = false;  // at what was active when the window opened
+  LatestJob history_;
 };
 
 }  // namespace lathe::ui

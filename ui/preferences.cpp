@@ -65,6 +65,14 @@ void Preferences::set_keep_awake(bool on) {
   set_typed(QStringLiteral("keep_awake"), on);
 }
 
+bool Preferences::own_process() const {
+  return value(QStringLiteral("new/run_in"), 0).toInt() == 1;
+}
+
+void Preferences::set_own_process(bool on) {
+  set_typed(QStringLiteral("new/run_in"), on ? 1 : 0);
+}
+
 double Preferences::telemetry_every_s() const {
   const double seconds = value(QStringLiteral("telemetry_every_s"), 1.0).toDouble();
   return seconds > 0 ? std::clamp(seconds, 0.1, 3600.0) : 1.0;

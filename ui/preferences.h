@@ -29,6 +29,8 @@ class Preferences : public QObject {
   void set_notifications(bool on);
   bool keep_awake() const;  // no sleep of the computer while training
   void set_keep_awake(bool on);
+  bool own_process() const;  // runs train in a process of their own, not in the window
+  void set_own_process(bool on);
   double telemetry_every_s() const;  // between readings of the device while training
   void set_telemetry_every_s(double seconds);
 

@@ -6,6 +6,7 @@
 #include "ui/app_context.h"
 #include "ui/launch.h"
 #include "ui/navigator.h"
+#include "ui/preferences.h"
 #include "ui/text.h"
 
 namespace lathe::ui {
@@ -19,7 +20,38 @@ RunWatch::RunWatch(AppContext& context, QObject* parent) : QObject(parent), cont
 }
 
 void RunWatch::watch(const QString& after, const QString& log, qint64 process) {
-  after_ = after;
+  wait_for(
+      [after = to_std(after)](HistoryStore& history) {
+        const std::vector<RunSummary> runs = history.list();
+        return !runs.empty() && runs.front().id > after ? to_qt(runs.front().id) : QString();
+      },
+      log, process);
+}
+
+void RunWatch::resume(const QString& run, std::optional<qint64> step) {
+  if (start_.busy()) return;
+  struct Started {
+    DetachedRun files;
+    std::optional<int64_t> finished_ms;  // of its last session: another one means that it trained since
+  };
+  start_.run(
+      [open = context_.open_history, home = context_.home, run, step,
+       telemetry_every_s = context_.preferences.telemetry_every_s()] {
+        const std::optional<int64_t> finished_ms = open()->summary(to_std(run)).finished_ms;
+        return Started{resume_detached(home, run, step, telemetry_every_s), finished_ms};
+      },
+      [this, run](const Started& started) {
+        wait_for(
+            [run, before = started.finished_ms](HistoryStore& history) {
+              return history.summary(to_std(run)).finished_ms != before ? run : QString();
+            },
+            to_qt(started.files.log), started.files.process);
+      },
+      [this, run](const Error& error) { context_.alerts.add_error(error, run); });
+}
+
+void RunWatch::wait_for(Begun begun, const QString& log, qint64 process) {
+  begun_ = std::move(begun);
   log_ = log;
   process_ = process;
   process_start_ = process_start_time(process).value_or(0);
@@ -33,11 +65,10 @@ void RunWatch::look() {
     bool alive = false;
   };
   job_.run(
-      [open = context_.open_history, after = to_std(after_), process = process_, start = process_start_] {
-        // Alive is asked first: a run listed just before the process ended is still found.
+      [open = context_.open_history, begun = begun_, process = process_, start = process_start_] {
+        // Alive is asked first: a run that began just before the process ended is still found.
         Look look{{}, process_is_alive(process, start)};
-        const std::vector<RunSummary> runs = open()->list();
-        if (!runs.empty() && runs.front().id > after) look.run = to_qt(runs.front().id);
+        look.run = begun(*open());
         return look;
       },
       [this](const Look& look) {

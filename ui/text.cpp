@@ -112,6 +112,17 @@ QString percent_text(double fraction, int decimals) {
   return tr("%1%").arg(number_text(fraction * 100, decimals));
 }
 
+QString counted_text(int64_t count, const QString& one, const QString& many) {
+  return count == 1 ? one : many.arg(count_text(count));
+}
+
+QString sentence_text(const QString& text) {
+  if (text.isEmpty()) return text;
+  const QChar last = text.back();
+  const bool whole = last == QLatin1Char('.') || last == QLatin1Char('?') || last == QChar(0x2026);
+  return text.front().toUpper() + text.mid(1) + (whole ? QString() : QStringLiteral("."));
+}
+
 QString no_value() {
   return QString(QChar(0x2013));
 }

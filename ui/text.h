@@ -28,6 +28,10 @@ QString duration_text(double seconds);            // "2 d 3 h", "1 h 05 min", "4
 QString date_time_text(int64_t wall_ms);          // local, short, with seconds
 QString percent_text(double fraction, int decimals = 0);  // 0.123 as "12%"
 
+// One of the two: "1 update", "%1 updates" with the count.
+QString counted_text(int64_t count, const QString& one, const QString& many);
+QString sentence_text(const QString& text);  // "Saved at step 12." of "saved at step 12"
+
 // What an empty place for a number shows.
 QString no_value();
 

@@ -28,11 +28,10 @@ QString closing_question(const QString& run, const WorkAtStake& stake) {
           ? TrainingGuard::tr("Its newest checkpoint is of step %1").arg(count_text(stake.saved_step))
           : TrainingGuard::tr("It has no checkpoint yet");
   const qint64 updates = std::max<qint64>(0, stake.step - stake.saved_step);
-  QString lost =
-      TrainingGuard::tr("%n update(s)", nullptr, static_cast<int>(std::min<qint64>(updates, 2147483647)));
+  QString lost = counted_text(updates, TrainingGuard::tr("1 update"), TrainingGuard::tr("%1 updates"));
   if (stake.seconds > 0)
     lost += TrainingGuard::tr(", about %1 of training", "time").arg(duration_text(stake.seconds));
-  return TrainingGuard::tr("Run %1 trains in this window, at step %2. %3: %4 are not saved.")
+  return TrainingGuard::tr("Run %1 trains in this window, at step %2. %3: %4 not saved.")
       .arg(run, count_text(stake.step), saved, lost);
 }
 
@@ -74,7 +73,6 @@ void TrainingGuard::show_progress() {
 
 void TrainingGuard::session_ended(const QString& run) {
   context_.desktop.release_sleep();
-  report_end(run);
   if (!closing_) return;
   closing_ = false;
   if (move_out_ && !context_.session.error()) {
@@ -87,46 +85,6 @@ void TrainingGuard::session_ended(const QString& run) {
     }
   }
   if (close_again_) close_again_();
-}
-
-// The end in words, with the run's last events as details.
-void TrainingGuard::report_end(const QString& run) {
-  const std::optional<Error> error = context_.session.error();
-  if (run.isEmpty()) {
-    if (error) context_.alerts.add_error(*error);
-    return;
-  }
-  struct End {
-    RunSummary summary;
-    QString events;
-  };
-  job_.run(
-      [open = context_.open_history, id = to_std(run)] {
-        const std::unique_ptr<HistoryStore> history = open();
-        End end{history->summary(id), {}};
-        QStringList lines;
-        const std::vector<EventRow> events = history->open_reader(id)->events();
-        for (size_t i = events.size() - std::min<size_t>(events.size(), 12); i < events.size(); ++i) {
-          lines << tr("step %1  %2").arg(events[i].step).arg(to_qt(events[i].text));
-        }
-        end.events = lines.join(QLatin1Char('\n'));
-        return end;
-      },
-      [this, run, error](const End& end) {
-        if (error) {
-          context_.alerts.add_error(*error, run, end.events);
-        } else {
-          const bool failed = end.summary.status == RunStatus::Failed;
-          context_.alerts.add({failed ? Alert::Level::Error : Alert::Level::Info,
-                               tr("Run %1: %2 at step %3.")
-                                   .arg(to_qt(end.summary.name), to_qt(status_name(end.summary.status)),
-                                        count_text(end.summary.step)),
-                               to_qt(end.summary.status_reason), run, end.events});
-        }
-      },
-      [this, run, error](const Error& unreadable) {
-        context_.alerts.add_error(error.value_or(unreadable), run);
-      });
 }
 
 WorkAtStake TrainingGuard::at_stake() const {

@@ -1,5 +1,5 @@
-// Watches over the run that trains in this window: keeps the computer awake, reports its end, and says what
-// closing the window would do.
+// Watches over the run that trains in this window: keeps the computer awake, shows how far it is, and says
+// what closing the window would do.
 #pragma once
 
 #include <QObject>
@@ -40,7 +40,6 @@ class TrainingGuard : public QObject {
  private:
   void session_changed();
   void session_ended(const QString& run);
-  void report_end(const QString& run);
   void show_progress();  // on the task bar, now and then
   Answer ask_in_dialog(QWidget* window, const QString& question) const;
 
@@ -49,7 +48,7 @@ class TrainingGuard : public QObject {
   bool move_out_ = false;  // go on in a process of its own once saved
   std::function<void()> close_again_;
   QTimer progress_timer_;
-  LatestJob job_, progress_job_;
+  LatestJob progress_job_;
 };
 
 // "Run X trains in this window at step 412. Its last checkpoint is of step 400: 12 updates, about 3 min …"

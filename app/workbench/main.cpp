@@ -14,6 +14,7 @@
 #include "core/platform/process.h"
 #include "ui/alerts.h"
 #include "ui/app_context.h"
+#include "ui/appearance.h"
 #include "ui/desktop/desktop_integration.h"
 #include "ui/devices.h"
 #include "ui/main_window.h"
@@ -33,29 +34,13 @@ struct Arguments {
   bool time_start = false;
 };
 
-// Light or dark: the user's word, else the desktop's, else light.
-bool wants_dark(const ui::Preferences& preferences, const ui::DesktopIntegration& desktop) {
-  switch (preferences.appearance()) {
-    case ui::Appearance::Light:
-      return false;
-    case ui::Appearance::Dark:
-      return true;
-    case ui::Appearance::System:
-      return desktop.prefers_dark().value_or(false);
-  }
-  return false;
-}
-
 int run(QApplication& application, const Arguments& arguments, double start_seconds) {
   // Fails here, before there is a window, when the folder can't hold a history: the message says what to do.
   std::filesystem::create_directories(arguments.home);
   ui::Preferences preferences(arguments.home);
   const std::unique_ptr<ui::DesktopIntegration> desktop = ui::make_desktop_integration();
   ui::Theme theme;
-  const auto follow_appearance = [&] { theme.set_dark(wants_dark(preferences, *desktop)); };
-  follow_appearance();
-  QObject::connect(&preferences, &ui::Preferences::changed, &theme, follow_appearance);
-  QObject::connect(desktop.get(), &ui::DesktopIntegration::appearance_changed, &theme, follow_appearance);
+  ui::follow_appearance(preferences, *desktop, theme);
 
   ui::Devices devices;
   ui::OwnSession session(arguments.home, devices.registry());

@@ -9,6 +9,7 @@
 
 #include "core/platform/child_process.h"
 #include "core/platform/files.h"
+#include "core/platform/home.h"
 #include "core/platform/system_error.h"
 #include "kernels/api/error.h"
 
@@ -73,7 +74,7 @@ void DurableFile::close() {
   if (::close(handle) != 0 && errno != EINTR) throw_last_system_error("close " + to_utf8(path_));
 }
 
-fs::path default_home() {
+fs::path platform_home() {
   if (const char* data = std::getenv("XDG_DATA_HOME"); data && fs::path(data).is_absolute()) {
     return fs::path(data) / "lathe";
   }

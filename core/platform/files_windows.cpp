@@ -8,6 +8,7 @@
 
 #include "core/platform/child_process.h"
 #include "core/platform/files.h"
+#include "core/platform/home.h"
 #include "core/platform/system_error.h"
 #include "kernels/api/error.h"
 
@@ -77,7 +78,7 @@ void DurableFile::close() {
   if (!CloseHandle(handle)) throw_last_system_error("close " + to_utf8(path_));
 }
 
-fs::path default_home() {
+fs::path platform_home() {
   PWSTR folder = nullptr;
   const HRESULT result = SHGetKnownFolderPath(FOLDERID_LocalAppData, KF_FLAG_DEFAULT, nullptr, &folder);
   const fs::path path = SUCCEEDED(result) && folder ? fs::path(folder) : fs::path();

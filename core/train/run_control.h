@@ -6,10 +6,14 @@
 #include <condition_variable>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace lathe {
+
+// How the phase of a run begins that is paused until its disk can be written again; what it needs follows.
+inline constexpr std::string_view kWaitsForDisk = "waiting for the disk";
 
 class RunControl {
  public:

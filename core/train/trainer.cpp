@@ -335,12 +335,14 @@ std::optional<Trainer::Stop> Trainer::between_micro_steps(int64_t micro_step) {
   if (observer_.between_micro_steps) observer_.between_micro_steps(job_.control);
   take_commands();
   set_live(RunStatus::Running, "micro-step", micro_step + 1);
+  std::string why_paused = "paused on request";
   if (const auto failure = job_.writer.failure()) {
     say(EventLevel::Error, fmt::format("The history can't be written: {}", failure->what_happened()));
+    why_paused = fmt::format("{}: the history can't be written", kWaitsForDisk);
     job_.control.pause();
   }
   if (job_.control.paused()) {
-    if (auto stop = pause("paused on request", micro_step)) return stop;
+    if (auto stop = pause(why_paused, micro_step)) return stop;
   }
   if (job_.control.stop_now_requested()) {
     // What the device has finished counts; the open window is dropped.
@@ -414,8 +416,9 @@ std::optional<Trainer::Stop> Trainer::save(bool retry_when_full) {
       say(EventLevel::Error, what + " The previous checkpoint is untouched.");
       if (!retry_when_full || job_.control.stopping()) return Stop{RunStatus::Failed, what};
       job_.control.pause();
-      if (auto stop = pause("the checkpoint could not be written; free space and continue to try again", 0))
-        return stop;
+      const std::string why =
+          fmt::format("{}: a checkpoint needs {}", kWaitsForDisk, bytes_text(checkpoint_bytes(job_.program)));
+      if (auto stop = pause(why, 0)) return stop;
       if (job_.control.stopping()) return Stop{RunStatus::Failed, what};
     }
   }

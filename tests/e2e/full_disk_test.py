@@ -64,6 +64,7 @@ class FullDisk(unittest.TestCase):
         said = [text for text in self.place.events(run) if "Saving at step" in text and "failed" in text]
         self.assertTrue(said, self.place.events(run))
         self.assertIn("previous checkpoint is untouched", said[0])
+        self.assertTrue(any("waiting for the disk: a checkpoint needs" in text for text in self.place.events(run)))
         # Nothing half-written stays, and what was there loads, on the full disk.
         self.assertEqual([path.name for path in (self.place.run_folder(run) / "checkpoints").iterdir()],
                          [f"step-{before[0]:08d}"])

@@ -8,6 +8,7 @@
 #include <QTest>
 #include <cmath>
 #include <random>
+#include <thread>
 
 #include "core/platform/files.h"
 #include "kernels/api/error.h"
@@ -161,6 +162,18 @@ ChartInfo info(const char* key) {
   return one;
 }
 
+TEST(FlowLayout, LowItems_StandInTheMiddleOfTheirLine) {
+  QWidget owner;
+  auto* layout = new FlowLayout(&owner, 8);
+  QWidget high, low;
+  high.setFixedSize(40, 30);
+  low.setFixedSize(40, 10);
+  layout->addWidget(&high);
+  layout->addWidget(&low);
+  layout->setGeometry(QRect(0, 0, 200, 30));
+  EXPECT_EQ(low.geometry().center().y(), high.geometry().center().y());
+}
+
 TEST(FlowLayout, HiddenItems_TakeNoRoom) {
   QWidget line;
   auto* layout = new FlowLayout(&line, 8);
@@ -217,20 +230,32 @@ TEST(ChartGroup, State_ComesBack) {
   Chart chart(info("a"));
   ChartGroup group;
   group.add(&chart);
+  group.set_parts_together(true);
   chart.set_series(QStringLiteral("s"), {QStringLiteral("S"), Qt::red});
+  chart.set_series(QStringLiteral("s/part"), {QStringLiteral("S"), Qt::red});
   group.set_smoothing(0.5);
-  group.set_log_y(true);
+  QTest::keyClick(&chart, Qt::Key_L);
+  EXPECT_TRUE(chart.log_y());
   group.set_clip_outliers(true);
   group.set_follow(false);
   group.set_hidden(QStringLiteral("s"), true);
-  Chart other(info("a"));
+  EXPECT_TRUE(chart.is_hidden(QStringLiteral("s/part")));
+  // The series come after the settings, as they do in the window; a chart that is chosen later, too.
+  Chart other(info("a")), later(info("b"));
   ChartGroup restored;
+  restored.set_parts_together(true);
   restored.add(&other);
-  other.set_series(QStringLiteral("s"), {QStringLiteral("S"), Qt::red});
   restored.restore(group.state());
+  restored.add(&later);
+  for (Chart* one : {&other, &later}) {
+    one->set_series(QStringLiteral("s/part"), {QStringLiteral("S"), Qt::red});
+    one->set_series(QStringLiteral("t"), {QStringLiteral("T"), Qt::red});
+    EXPECT_TRUE(one->is_hidden(QStringLiteral("s/part")));
+    EXPECT_FALSE(one->is_hidden(QStringLiteral("t")));
+  }
   EXPECT_EQ(restored.state(), group.state());
-  EXPECT_TRUE(other.is_hidden(QStringLiteral("s")));
   EXPECT_TRUE(other.log_y());
+  EXPECT_FALSE(later.log_y());
 }
 
 TEST(Chart, YRange_ClipsOutliersOnlyWhenAsked) {
@@ -368,7 +393,7 @@ class Export : public testing::Test {
 TEST_F(Export, Png_HasTheScaledSizeAndInk) {
   for (const int scale : {1, 2, 3, 4}) {
     const auto file = folder.path() / ("chart" + std::to_string(scale) + ".png");
-    export_picture({&chart}, {PictureFormat::Png, {400, 200}, static_cast<double>(scale)}, file);
+    write_picture(paint_charts({&chart}, {PictureFormat::Png, {400, 200}, static_cast<double>(scale)}), file);
     const QImage image(QString::fromStdString(file.string()));
     ASSERT_EQ(image.size(), QSize(400, 200) * scale);
     int blue = 0;
@@ -382,7 +407,7 @@ TEST_F(Export, Png_HasTheScaledSizeAndInk) {
 TEST_F(Export, Png_AtAnyScale_ShowsTheWholeChart) {
   const auto means = [&](double scale) {
     const auto file = folder.path() / "chart.png";
-    export_picture({&chart, &chart}, {PictureFormat::Png, {400, 200}, scale}, file);
+    write_picture(paint_charts({&chart, &chart}, {PictureFormat::Png, {400, 200}, scale}), file);
     const QImage picture = QImage(to_qt(file)).convertToFormat(QImage::Format_RGB32);
     return picture.scaled(8, 8, Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
   };
@@ -398,8 +423,9 @@ TEST_F(Export, Png_AtAnyScale_ShowsTheWholeChart) {
 }
 
 TEST_F(Export, SvgAndPdf_AreVectorsOfModestSize) {
-  export_picture({&chart, &chart}, {PictureFormat::Svg, {400, 200}, 1}, folder.path() / "chart.svg");
-  export_picture({&chart}, {PictureFormat::Pdf, {400, 200}, 1}, folder.path() / "chart.pdf");
+  write_picture(paint_charts({&chart, &chart}, {PictureFormat::Svg, {400, 200}, 1}),
+                folder.path() / "chart.svg");
+  write_picture(paint_charts({&chart}, {PictureFormat::Pdf, {400, 200}, 1}), folder.path() / "chart.pdf");
   const std::string svg = read_file(folder.path() / "chart.svg");
   EXPECT_NE(svg.find("<svg"), std::string::npos);
   EXPECT_NE(svg.find("loss"), std::string::npos);
@@ -407,10 +433,21 @@ TEST_F(Export, SvgAndPdf_AreVectorsOfModestSize) {
   EXPECT_EQ(read_file(folder.path() / "chart.pdf").substr(0, 5), "%PDF-");
 }
 
-TEST_F(Export, BadScaleOrNoChart_IsRefused) {
-  EXPECT_THROW(export_picture({&chart}, {PictureFormat::Png, {400, 200}, 9}, folder.path() / "x.png"), Error);
-  EXPECT_THROW(export_picture({}, {}, folder.path() / "x.png"), Error);
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "x.png"));
+TEST_F(Export, WhatCannotBeMade_IsRefusedWithTheReason) {
+  EXPECT_THROW(paint_charts({&chart}, {PictureFormat::Png, {400, 200}, 9}), Error);
+  EXPECT_THROW(paint_charts({}, {}), Error);
+  const PictureOptions huge{PictureFormat::Png, {4000, 4000}, 4};
+  EXPECT_TRUE(picture_hindrance(1, huge).contains(QStringLiteral("256 million pixels")));
+  EXPECT_THROW(paint_charts({&chart}, huge), Error);
+  EXPECT_EQ(picture_hindrance(1, {PictureFormat::Svg, {4000, 4000}, 1}), QString());
+  EXPECT_EQ(picture_hindrance(8, {PictureFormat::Png, {960, 480}, 4}), QString());
+}
+
+// The GUI thread only paints; a worker packs and writes what it painted.
+TEST_F(Export, Written_OnAWorker_IsThePaintedPicture) {
+  const Picture picture = paint_charts({&chart}, {PictureFormat::Png, {400, 200}, 2});
+  std::thread([&] { write_picture(picture, folder.path() / "chart.png"); }).join();
+  EXPECT_EQ(QImage(to_qt(folder.path() / "chart.png")).convertToFormat(QImage::Format_RGB32), picture.pixels);
 }
 
 }  // namespace

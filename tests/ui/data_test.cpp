@@ -174,6 +174,37 @@ TEST_F(DataTest, Page_WithDataset_ShowsFactsAndWindow) {
   EXPECT_EQ(page.current_folder(), to_qt(folder));
 }
 
+// Of the newest run on this dataset, without a question.
+TEST_F(DataTest, Page_FirstBatch_IsThatOfTheNewestRunOnTheDataset) {
+  RunConfig config;
+  config.model.vocab = 300;
+  config.model.context = 16;
+  config.run.eval_every = 0;
+  const auto add = [&](const char* name, const std::filesystem::path& folder) {
+    config.data.sources = {{to_utf8(folder), 1, 0}};
+    RunInfo info;
+    info.name = name;
+    info.settings_json = to_json(config).dump();
+    HistoryStore(surroundings_.folder.path()).create_run(info)->finish(RunStatus::Stopped, "");
+  };
+  const std::filesystem::path folder = build();
+  DataPage page(surroundings_.context);
+  page.resize(1000, 700);
+  page.show();
+  page.activated();
+  ASSERT_TRUE(wait_until([&] { return page.batch().toPlainText().contains(QStringLiteral("another run")); }));
+  add("older", folder);
+  add("newer", folder);
+  add("elsewhere", surroundings_.folder.path());
+  page.activated();
+  ASSERT_TRUE(wait_until([&] {
+    return std::ranges::any_of(page.findChildren<QLabel*>(), [](const QLabel* label) {
+      return label->text().startsWith(QStringLiteral("newer: "));
+    });
+  }));
+  EXPECT_GT(page.batch().toPlainText().size(), 16);
+}
+
 TEST_F(DataTest, BuildDialog_Incomplete_SaysWhatIsMissing) {
   BuildDialog dialog(surroundings_.preferences.data_folder());
   const auto* button = dialog.findChild<QDialogButtonBox*>()->buttons().constFirst();

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <QComboBox>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTabWidget>
 #include <QTableView>
 #include <QTest>
+#include <QToolButton>
 #include <fstream>
 #include <thread>
 
@@ -23,6 +25,7 @@
 #include "ui/pages/run_charts.h"
 #include "ui/pages/run_controls.h"
 #include "ui/pages/run_export.h"
+#include "ui/pages/run_numbers.h"
 #include "ui/pages/run_page.h"
 #include "ui/pages/run_tab_parts.h"
 #include "ui/pages/run_tabs.h"
@@ -147,6 +150,56 @@ TEST(RunPage, AxisAndCharts_AreRemembered) {
   EXPECT_EQ(data.x(39), 40.0 * 65536);
 }
 
+// What the large numbers and bars show of a run at work, and of one that recorded little.
+TEST(RunPage, NumbersAndBars_SayWhatIsKnown) {
+  Surroundings surroundings(false);
+  HistoryStore store(surroundings.folder.path());
+  std::unique_ptr<RunWriter> writer;
+  make_run(store, {.updates = 60, .status = RunStatus::Running, .settings = {"run.updates=120"}}, &writer);
+  RunPage page(surroundings.context);
+  page.resize(1400, 800);
+  page.show();
+  page.activated();
+  const auto label_with = [&](const QString& text) {
+    return std::ranges::any_of(page.findChildren<QLabel*>(), [&](const QLabel* label) {
+      return label->isVisible() && label->text().contains(text);
+    });
+  };
+  const auto bars = [&] {  // "50%", "56%" of those in sight
+    QStringList shown;
+    for (const ThinBar* bar : page.findChildren<ThinBar*>()) {
+      if (bar->isVisible()) shown << bar->accessibleDescription();
+    }
+    return shown;
+  };
+  ASSERT_TRUE(wait_until([&] { return label_with(QStringLiteral("micro-step 9 of 16")); }));
+  EXPECT_EQ(bars(), (QStringList{percent_text(0.5), percent_text(9.0 / 16)}));
+  EXPECT_TRUE(label_with(QStringLiteral("MFU")));
+  LiveState live;
+  live.state = RunStatus::Running;
+  live.phase = "micro-step";
+  live.step = 60;
+  live.micro_step = live.micro_steps = 1;
+  writer->set_live(live);
+  writer->flush();
+  EXPECT_TRUE(wait_until([&] { return bars() == QStringList{percent_text(0.5)}; }));
+  EXPECT_FALSE(label_with(QStringLiteral("micro-step")));
+  const Chart* memory = page.charts().board().chart(QStringLiteral("memory"));
+  EXPECT_TRUE(memory->summary().contains(QStringLiteral("GiB"))) << to_std(memory->summary());
+
+  auto poor = store.create_run({.name = "imported"});
+  poor->begin_session(1);
+  UpdateRow row;
+  row.step = 1;
+  row.loss = 3;
+  poor->add_update(row);
+  poor->finish(RunStatus::Finished, "Imported.");
+  page.show_run(to_qt(poor->id()));
+  EXPECT_TRUE(wait_until([&] { return memory->summary().endsWith(QStringLiteral("Not recorded.")); }));
+  EXPECT_FALSE(label_with(QStringLiteral("MFU")));
+  EXPECT_FALSE(label_with(QStringLiteral("0 tokens")));
+}
+
 struct TwoRuns : testing::Test {
   void SetUp() override {
     HistoryStore store(surroundings.folder.path());
@@ -181,6 +234,31 @@ TEST_F(TwoRuns, Ticked_AreOverlaidAndMeasuredAgainstTheBaseline) {
   page->show_runs({fast});
   ASSERT_TRUE(wait_until([&] { return loss->series_keys() == QStringList{fast}; }));
   EXPECT_EQ(loss->style(fast).color, before);
+}
+
+// Ticks come back with the page; the baseline is pinned by a button, too.
+TEST_F(TwoRuns, TicksAndPin_AreSeenAndRemembered) {
+  page->show_runs({base, fast});
+  EXPECT_LT(page->table().height(), 200);  // two rows leave the curves their room
+  QToolButton* pin = nullptr;
+  for (QToolButton* button : page->findChildren<QToolButton*>()) {
+    if (button->accessibleName().startsWith(QStringLiteral("Measure other runs"))) pin = button;
+  }
+  ASSERT_NE(pin, nullptr);
+  page->table().selectRow(
+      page->filter().mapFromSource(page->model().index(page->model().row_of(fast), 0)).row());
+  QTest::mouseClick(pin, Qt::LeftButton);
+  EXPECT_EQ(page->model().baseline(), fast);
+  EXPECT_TRUE(page->model().index(page->model().row_of(fast), 0).data(RunsModel::kBaselineRole).toBool());
+  QStringList headings;
+  for (int column = 0; column < OutcomesModel::ColumnCount; ++column) {
+    headings << page->compare().outcomes().headerData(column, Qt::Horizontal).toString();
+  }
+  EXPECT_EQ(headings.removeDuplicates(), 0);
+  RunsPage again(surroundings.context);
+  again.activated();
+  EXPECT_TRUE(wait_until([&] { return again.model().ticked() == QStringList({base, fast}); }));
+  EXPECT_EQ(again.model().baseline(), fast);
 }
 
 TEST(Cells, MarkOfASelectedRow_StandsOutFromTheHighlight) {
@@ -236,6 +314,7 @@ TEST_F(TwoRuns, ForeignLog_BecomesTheBaseline) {
     }
   }
   RunsImportDialog dialog(surroundings.context);
+  EXPECT_FALSE(dialog.ready());
   QString imported;
   QObject::connect(&dialog, &RunsImportDialog::imported, [&](const QString& id, bool) { imported = id; });
   dialog.set_file(to_qt(file));
@@ -249,6 +328,22 @@ TEST_F(TwoRuns, ForeignLog_BecomesTheBaseline) {
   EXPECT_EQ(run->name, "my PyTorch run");
   EXPECT_EQ(run->tags, std::vector<std::string>{"imported"});
   EXPECT_NEAR(*run->last_loss, 6.0, 1e-9);
+
+  // What it lacks are its settings, whatever its tags say.
+  HistoryStore(surroundings.folder.path()).remove_tag(to_std(imported), "imported");
+  QPushButton* clone = nullptr;
+  for (QPushButton* button : page->findChildren<QPushButton*>()) {
+    if (button->text() == RunsPage::tr("Clone to New")) clone = button;
+  }
+  const auto select = [&](const QString& id) {
+    page->table().selectRow(
+        page->filter().mapFromSource(page->model().index(page->model().row_of(id), 0)).row());
+  };
+  select(fast);
+  EXPECT_TRUE(wait_until([&] { return clone->isEnabled(); }));
+  select(imported);
+  EXPECT_TRUE(wait_until([&] { return clone->toolTip().contains(QStringLiteral("imported")); }));
+  EXPECT_FALSE(clone->isEnabled());
 }
 
 }  // namespace

@@ -153,6 +153,18 @@ TEST(Text, Numbers_CarryUnitsAndThreeDigits) {
   EXPECT_EQ(duration_text(-1), no_value());
 }
 
+TEST(Text, CountsAndSentences_ReadAsPeopleWriteThem) {
+  const auto updates = [](int64_t count) {
+    return counted_text(count, QStringLiteral("1 update"), QStringLiteral("%1 updates"));
+  };
+  EXPECT_EQ(updates(0), QStringLiteral("0 updates"));
+  EXPECT_EQ(updates(1), QStringLiteral("1 update"));
+  EXPECT_EQ(updates(1228), QStringLiteral("1,228 updates"));
+  EXPECT_EQ(sentence_text(QStringLiteral("saved at step 12")), QStringLiteral("Saved at step 12."));
+  EXPECT_EQ(sentence_text(QStringLiteral("Done.")), QStringLiteral("Done."));
+  EXPECT_EQ(sentence_text({}), QString());
+}
+
 class ShellTest : public testing::Test {
  protected:
   void open() {
@@ -347,10 +359,12 @@ TEST_F(ShellTest, KeystrokesAndPlaces_OnTheGuiThread_TakeMilliseconds) {
 TEST(ClosingQuestion, RunWithoutCheckpoint_SaysWhatIsLost) {
   const QString text = closing_question(QStringLiteral("abc"), {412, 0, 90});
   EXPECT_TRUE(text.contains(QStringLiteral("no checkpoint yet")));
-  EXPECT_TRUE(text.contains(QStringLiteral("412 update")));
+  EXPECT_TRUE(text.contains(QStringLiteral("412 updates")));
   const QString saved = closing_question(QStringLiteral("abc"), {412, 400, 90});
   EXPECT_TRUE(saved.contains(QStringLiteral("step 400")));
-  EXPECT_TRUE(saved.contains(QStringLiteral("12 update")));
+  EXPECT_TRUE(saved.contains(QStringLiteral("12 updates")));
+  EXPECT_TRUE(
+      closing_question(QStringLiteral("abc"), {401, 400, 0}).contains(QStringLiteral("1 update not saved")));
 }
 
 }  // namespace

@@ -3,37 +3,74 @@
 
 #include <QComboBox>
 #include <QLineEdit>
+#include <QProcess>
 #include <QRegularExpression>
 #include <QTextBrowser>
 
 #include "core/config/setting_info.h"
 #include "tests/ui/ui_support.h"
+#include "ui/launch.h"
 #include "ui/pages/help_page.h"
 #include "ui/pages/system_page.h"
 #include "ui/pages/system_report.h"
 #include "ui/text.h"
+#include "ui/theme/widgets.h"
 
 namespace lathe::ui {
 namespace {
 
-TEST(SystemReport, MissingGpu_StandsWithReasonAndAdvice) {
-  BackendRegistry registry;
-  registry.push_back({"cuda", nullptr, "No NVIDIA driver. Install one."});
-  const ReportSection section = device_section(registry, true);
-  ASSERT_EQ(section.lines.size(), 1U);
-  EXPECT_TRUE(section.lines[0].advice.contains(QStringLiteral("NVIDIA driver")));
-  EXPECT_TRUE(report_text({section}).contains(QStringLiteral("Install one")));
-}
-
-TEST(SystemPage, Activated_ReportNamesFoldersAndVersions) {
+// The same subjects and words as on the command line.
+TEST(SystemPage, Activated_ShowsTheDoctorsChecksAndFoldersAndVersions) {
   Surroundings surroundings;
   SystemPage page(surroundings.context);
   page.show();
   page.activated();
   ASSERT_TRUE(wait_until([&] { return page.report().contains(QStringLiteral("SQLite")); }));
   EXPECT_TRUE(page.report().contains(to_qt(surroundings.folder.path())));
-  EXPECT_TRUE(page.report().contains(QStringLiteral("CPU")));
+  ASSERT_TRUE(page.checking());
+  EXPECT_TRUE(page.report().contains(QStringLiteral("Checking…")));
+  ASSERT_TRUE(wait_until([&] { return !page.checking(); }, 60000));
+
+  QProcess doctor;
+  doctor.start(lathe_program(),
+               {QStringLiteral("--home"), to_qt(surroundings.folder.path()), QStringLiteral("--json"),
+                QStringLiteral("doctor"), QStringLiteral("--quick")});
+  ASSERT_TRUE(doctor.waitForFinished(60000));
+  const ReportSection checks = doctor_section(doctor.readAllStandardOutput());
+  ASSERT_GT(checks.lines.size(), 5U);
+  for (const ReportLine& line : checks.lines)
+    EXPECT_TRUE(page.report().contains(line.name)) << to_std(line.name);
+  for (const char* subject : {"system", "display", "presets", "history"})
+    EXPECT_TRUE(page.report().contains(QLatin1String(subject))) << subject;
 }
+
+TEST(SystemReport, Findings_KeepTheirMarks) {
+  const ReportSection section = doctor_section(
+      R"({"checks": [{"subject": "cuda", "finding": "bad", "text": "No NVIDIA driver. Install one."},
+                     {"subject": "disk", "finding": "warning", "text": "9 GiB free"}]})");
+  ASSERT_EQ(section.lines.size(), 2U);
+  EXPECT_EQ(section.lines[0].mark, ReportLine::Mark::Bad);
+  EXPECT_TRUE(report_text({section}).contains(QStringLiteral("BAD: No NVIDIA driver. Install one.")));
+  EXPECT_TRUE(report_text({section}).contains(QStringLiteral("note: 9 GiB free")));
+}
+
+#ifndef _WIN32
+TEST(SystemPage, HistoryFolder_IsUsedFromTheNextStartOnIfItCanBe) {
+  Surroundings surroundings;
+  const TemporaryFolder data("home");
+  const QByteArray former = qgetenv("XDG_DATA_HOME");
+  qputenv("XDG_DATA_HOME", QByteArray::fromStdString(to_utf8(data.path())));
+  SystemPage page(surroundings.context);
+  page.choose_history(to_qt(data.path() / "runs"));
+  const auto* shown = page.findChild<ElidedLabel*>(QStringLiteral("history_folder"));
+  EXPECT_TRUE(wait_until([&] { return shown->text().contains(QStringLiteral("next start")); }));
+  EXPECT_EQ(default_home(), data.path() / "runs");
+  page.choose_history(QStringLiteral("/proc/self"));
+  EXPECT_TRUE(wait_until([&] { return surroundings.alerts.rowCount() == 1; }));
+  EXPECT_EQ(default_home(), data.path() / "runs");
+  former.isNull() ? qunsetenv("XDG_DATA_HOME") : qputenv("XDG_DATA_HOME", former);
+}
+#endif
 
 TEST(SystemPage, Appearance_Chosen_IsKept) {
   Surroundings surroundings;

@@ -13,6 +13,7 @@
 #include "core/platform/file_system.h"
 #include "core/platform/files.h"
 #include "core/platform/hash.h"
+#include "core/platform/home.h"
 #include "core/platform/interrupt.h"
 #include "core/platform/json.h"
 #include "core/platform/mapped_file.h"
@@ -265,6 +266,12 @@ TEST(Files, Home_FollowsTheSystemsRules) {
   EXPECT_EQ(default_home(), fs::path("/data/lathe"));
   ::setenv("XDG_DATA_HOME", "relative", 1);  // the specification: ignore it
   EXPECT_NE(default_home(), fs::path("relative/lathe"));
+  // A folder that was chosen goes before the platform's.
+  const TemporaryFolder folder("home");
+  ::setenv("XDG_DATA_HOME", folder.path().c_str(), 1);
+  EXPECT_EQ(default_home(), folder.path() / "lathe");
+  choose_home(folder.path() / "elsewhere");
+  EXPECT_EQ(default_home(), folder.path() / "elsewhere");
   former ? ::setenv("XDG_DATA_HOME", keep.c_str(), 1) : ::unsetenv("XDG_DATA_HOME");
   EXPECT_TRUE(fs::exists(executable_folder()));
 }

@@ -44,7 +44,7 @@ Chart::Impl::Impl(Chart* owner, ChartInfo chart_info) : chart(owner), info(std::
   if (info.log_allowed) {
     log_action = menu->addAction(Chart::tr("Logarithmic y axis"));
     log_action->setCheckable(true);
-    QObject::connect(log_action, &QAction::toggled, chart, [this](bool on) { chart->set_log_y(on); });
+    QObject::connect(log_action, &QAction::triggered, chart, &Chart::log_y_chosen);
   }
   menu->addSeparator();
   menu->addAction(Chart::tr("Show as table…"), chart, &Chart::table_wanted);
@@ -141,6 +141,7 @@ Chart::Chart(ChartInfo info, QWidget* parent) : QWidget(parent) {
     set_hidden(key, hidden);
     Q_EMIT toggled(key, hidden);
   });
+  connect(this, &Chart::log_y_chosen, this, &Chart::set_log_y);
   connect(impl_->plot, &ChartPlot::x_range_wanted, this, &Chart::x_range_wanted);
   connect(impl_->plot, &ChartPlot::y_range_wanted, this, [this](double low, double high) {
     set_y_range(Range{low, high});
@@ -163,6 +164,7 @@ void Chart::set_series(const QString& key, const SeriesStyle& style) {
     impl_->series.push_back(std::make_unique<ChartSeries>());
     series = impl_->series.back().get();
     series->key = key;
+    series->hidden = impl_->hidden_at_first && impl_->hidden_at_first(key);
     series->raw = new CurveGraph(impl_->plot->xAxis, impl_->plot->yAxis);
     series->smooth = new CurveGraph(impl_->plot->xAxis, impl_->plot->yAxis);
     series->raw->setAdaptiveSampling(false);  // decimated already
@@ -243,6 +245,10 @@ void Chart::set_hidden(const QString& key, bool hidden) {
   Q_EMIT data_changed();
 }
 
+void Chart::set_hidden_at_first(std::function<bool(const QString&)> hidden) {
+  impl_->hidden_at_first = std::move(hidden);
+}
+
 void Chart::set_colors(const ChartColors& colors) {
   impl_->colors = colors;
   impl_->restyle_all();
@@ -283,6 +289,11 @@ void Chart::set_clip_outliers(bool on) {
 void Chart::set_legend_visible(bool on) {
   impl_->legend_wanted = on;
   impl_->legend->setVisible(on);
+}
+
+void Chart::set_latest_visible(bool on) {
+  impl_->latest_shown = on;
+  impl_->changed();
 }
 
 void Chart::set_empty_text(const QString& text) {
@@ -379,7 +390,7 @@ void Chart::keyPressEvent(QKeyEvent* event) {
       Q_EMIT reset_wanted();
       return;
     case Qt::Key_L:
-      set_log_y(!log_y());
+      if (impl_->info.log_allowed) Q_EMIT log_y_chosen(!log_y());
       return;
     case Qt::Key_T:
       Q_EMIT table_wanted();

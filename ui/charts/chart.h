@@ -9,6 +9,7 @@
 #include <QString>
 #include <QStringList>
 #include <QWidget>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -47,6 +48,7 @@ class Chart : public QWidget {
   const SeriesData& data(const QString& key) const;
   bool is_hidden(const QString& key) const;
   void set_hidden(const QString& key, bool hidden);
+  void set_hidden_at_first(std::function<bool(const QString& key)> hidden);  // asked for each new series
 
   void set_colors(const ChartColors& colors);
   void set_axis(const ChartAxis& axis);
@@ -54,6 +56,7 @@ class Chart : public QWidget {
   void set_log_y(bool on);            // no effect where the chart doesn't allow it
   void set_clip_outliers(bool on);    // y fits the middle 98% of what is in sight
   void set_legend_visible(bool on);   // default: with two series or more
+  void set_latest_visible(bool on);   // the last value in the title line; default: yes
   void set_empty_text(const QString& text);
   void set_wheel_needs_focus(bool on);
   bool log_y() const;
@@ -85,6 +88,7 @@ class Chart : public QWidget {
   void reset_wanted();
   void cursor_moved(double x);
   void toggled(const QString& series, bool hidden);
+  void log_y_chosen(bool on);
   void picture_wanted();
   void csv_wanted();
   void table_wanted();

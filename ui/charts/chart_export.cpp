@@ -17,14 +17,16 @@ namespace {
 
 constexpr int kGap = 16;
 
-QSize page_size(const std::vector<Chart*>& charts, const QSize& size) {
-  const int count = static_cast<int>(charts.size());
+// 400 MB while it is painted; a whole board of charts at four times the size of a screen.
+constexpr int64_t kMostPixels = 100'000'000;
+
+QSize page_size(size_t charts, const QSize& size) {
+  const int count = static_cast<int>(charts);
   return {size.width(), size.height() * count + kGap * (count - 1)};
 }
 
-QByteArray png(const std::vector<Chart*>& charts, const PictureOptions& options) {
-  const QSize all = page_size(charts, options.size);
-  QImage page((QSizeF(all) * options.scale).toSize(), QImage::Format_RGB32);
+QImage pixels(const std::vector<Chart*>& charts, const PictureOptions& options) {
+  QImage page(picture_pixels(charts.size(), options), QImage::Format_RGB32);
   page.setDevicePixelRatio(options.scale);
   int top = 0;
   {
@@ -39,13 +41,7 @@ QByteArray png(const std::vector<Chart*>& charts, const PictureOptions& options)
   }
   page.setDotsPerMeterX(static_cast<int>(3780 * options.scale));
   page.setDotsPerMeterY(static_cast<int>(3780 * options.scale));
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  buffer.open(QIODevice::WriteOnly);
-  if (!page.save(&buffer, "PNG")) {
-    throw Error(ErrorCode::OutOfMemory, "The picture could not be made.", "Choose a smaller scale.");
-  }
-  return bytes;
+  return page;
 }
 
 // Each chart is recorded first: QCustomPlot paints onto a device of its own, not into a part of one.
@@ -64,8 +60,8 @@ QByteArray svg(const std::vector<Chart*>& charts, const PictureOptions& options)
   QBuffer buffer(&bytes);
   QSvgGenerator generator;
   generator.setOutputDevice(&buffer);
-  generator.setSize(page_size(charts, options.size));
-  generator.setViewBox(QRect(QPoint(0, 0), page_size(charts, options.size)));
+  generator.setSize(page_size(charts.size(), options.size));
+  generator.setViewBox(QRect(QPoint(0, 0), page_size(charts.size(), options.size)));
   generator.setTitle(charts.front()->info().title);
   generator.setDescription(charts.front()->summary());
   QPainter painter(&generator);
@@ -80,7 +76,7 @@ QByteArray pdf(const std::vector<Chart*>& charts, const PictureOptions& options)
   buffer.open(QIODevice::WriteOnly);
   QPdfWriter writer(&buffer);
   constexpr double points_per_pixel = 0.75;
-  const QSize all = page_size(charts, options.size);
+  const QSize all = page_size(charts.size(), options.size);
   writer.setResolution(96);
   writer.setPageSize(QPageSize(QSizeF(all) * points_per_pixel, QPageSize::Point));
   writer.setPageMargins(QMarginsF(0, 0, 0, 0));
@@ -93,15 +89,48 @@ QByteArray pdf(const std::vector<Chart*>& charts, const PictureOptions& options)
 
 }  // namespace
 
-void export_picture(const std::vector<Chart*>& charts, const PictureOptions& options,
-                    const std::filesystem::path& file) {
-  if (charts.empty()) throw Error(ErrorCode::InvalidArgument, "There is no chart to export.");
-  if (!(options.scale >= 1 && options.scale <= 4)) {
-    throw Error(ErrorCode::InvalidArgument, "Pictures are made at 1 to 4 times their size.");
+QSize picture_pixels(size_t charts, const PictureOptions& options) {
+  if (options.format != PictureFormat::Png) return {0, 0};
+  return (QSizeF(page_size(charts, options.size)) * options.scale).toSize();
+}
+
+QString picture_hindrance(size_t charts, const PictureOptions& options) {
+  if (charts == 0) return Chart::tr("There is no chart to export.");
+  if (!(options.scale >= 1 && options.scale <= 4))
+    return Chart::tr("Pictures are made at 1 to 4 times their size.");
+  const QSize size = picture_pixels(charts, options);
+  const int64_t count = int64_t{size.width()} * size.height();
+  return count <= kMostPixels ? QString()
+                              : Chart::tr(
+                                    "%1 million pixels are too many: %2 million are the most. Choose a "
+                                    "smaller scale or size, or vectors.")
+                                    .arg(count / 1'000'000)
+                                    .arg(kMostPixels / 1'000'000);
+}
+
+Picture paint_charts(const std::vector<Chart*>& charts, const PictureOptions& options) {
+  const QString hindrance = picture_hindrance(charts.size(), options);
+  if (!hindrance.isEmpty()) throw Error(ErrorCode::InvalidArgument, hindrance.toStdString());
+  switch (options.format) {
+    case PictureFormat::Png:
+      return {pixels(charts, options), {}};
+    case PictureFormat::Svg:
+      return {{}, svg(charts, options)};
+    case PictureFormat::Pdf:
+      return {{}, pdf(charts, options)};
   }
-  const QByteArray bytes = options.format == PictureFormat::Png   ? png(charts, options)
-                           : options.format == PictureFormat::Svg ? svg(charts, options)
-                                                                  : pdf(charts, options);
+  return {};
+}
+
+void write_picture(const Picture& picture, const std::filesystem::path& file) {
+  QByteArray bytes = picture.vectors;
+  if (!picture.pixels.isNull()) {
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    if (!picture.pixels.save(&buffer, "PNG")) bytes.clear();
+  }
+  if (bytes.isEmpty())
+    throw Error(ErrorCode::OutOfMemory, "The picture could not be made.", "Choose a smaller scale.");
   write_file_atomically(file, std::string_view(bytes.constData(), static_cast<size_t>(bytes.size())));
 }
 

@@ -2,6 +2,8 @@
 // picture.
 #pragma once
 
+#include <QByteArray>
+#include <QImage>
 #include <QSize>
 #include <QString>
 #include <filesystem>
@@ -19,9 +21,20 @@ struct PictureOptions {
   double scale = 2;      // PNG only: 1 to 4
 };
 
-// Writes the picture; a file there is replaced only when the new one is complete. Throws Error
-// InvalidArgument for no chart or a scale out of range, Io when the file can't be written.
-void export_picture(const std::vector<Chart*>& charts, const PictureOptions& options,
-                    const std::filesystem::path& file);
+// Of all charts together; 0 pixels for vectors.
+QSize picture_pixels(size_t charts, const PictureOptions& options);
+// Why that picture can't be made, and what to do; empty: it can.
+QString picture_hindrance(size_t charts, const PictureOptions& options);
+
+// A picture that is painted, and only needs to be packed and written.
+struct Picture {
+  QImage pixels;
+  QByteArray vectors;  // where there are no pixels
+};
+// On the GUI thread. Throws Error InvalidArgument for no chart, or with the hindrance.
+Picture paint_charts(const std::vector<Chart*>& charts, const PictureOptions& options);
+// On any thread: packing a large PNG takes seconds. A file there is replaced only when the new one is
+// complete. Throws Error Io or DiskFull, or OutOfMemory.
+void write_picture(const Picture& picture, const std::filesystem::path& file);
 
 }  // namespace lathe::ui

@@ -20,7 +20,9 @@ void ChartGroup::add(Chart* chart) {
   chart->set_axis(axis_);
   chart->set_colors(colors_);
   chart->set_smoothing(smoothing_);
-  chart->set_log_y(log_y_);
+  const auto log_y = log_y_of_.find(chart->info().key);
+  chart->set_log_y(log_y == log_y_of_.end() ? log_y_ : log_y->second);
+  chart->set_hidden_at_first([this](const QString& key) { return hidden_.contains(series_of(key)); });
   chart->set_clip_outliers(clip_);
   connect(chart, &QObject::destroyed, this, [this, chart] { std::erase(charts_, chart); });
   connect(chart, &Chart::data_changed, &update_, qOverload<>(&QTimer::start));
@@ -28,6 +30,10 @@ void ChartGroup::add(Chart* chart) {
   connect(chart, &Chart::reset_wanted, this, &ChartGroup::show_all);
   connect(chart, &Chart::cursor_moved, this, [this, chart](double x) { set_cursor(chart, x); });
   connect(chart, &Chart::toggled, this, &ChartGroup::set_hidden);
+  connect(chart, &Chart::log_y_chosen, this, [this, chart](bool on) {
+    log_y_of_[chart->info().key] = on;
+    Q_EMIT settings_changed();
+  });
   update_.start();
 }
 
@@ -53,6 +59,7 @@ void ChartGroup::set_smoothing(double weight) {
 void ChartGroup::set_log_y(bool on) {
   if (on == log_y_) return;
   log_y_ = on;
+  log_y_of_.clear();
   for (Chart* chart : charts_) chart->set_log_y(on);
   Q_EMIT settings_changed();
 }
@@ -139,27 +146,41 @@ void ChartGroup::set_cursor(Chart* from, double x) {
 }
 
 void ChartGroup::set_hidden(const QString& series, bool hidden) {
-  for (Chart* chart : charts_) chart->set_hidden(series, hidden);
+  const QString one = series_of(series);
+  hidden ? void(hidden_.insert(one)) : void(hidden_.erase(one));
+  for (Chart* chart : charts_) {
+    for (const QString& key : chart->series_keys()) {
+      if (series_of(key) == one) chart->set_hidden(key, hidden);
+    }
+  }
   Q_EMIT settings_changed();
 }
 
+QString ChartGroup::series_of(const QString& key) const {
+  return parts_together_ ? key.section(QLatin1Char('/'), 0, 0) : key;
+}
+
 QJsonObject ChartGroup::state() const {
-  QStringList hidden;
-  for (const Chart* chart : charts_) {
-    for (const QString& key : chart->series_keys()) {
-      if (chart->is_hidden(key) && !hidden.contains(key)) hidden << key;
-    }
-  }
-  return {{QStringLiteral("smoothing"), smoothing_},
-          {QStringLiteral("log_y"), log_y_},
-          {QStringLiteral("clip"), clip_},
-          {QStringLiteral("follow"), follow_},
-          {QStringLiteral("hidden"), QJsonArray::fromStringList(hidden)}};
+  QJsonObject log_y_of;
+  for (const auto& [chart, on] : log_y_of_) log_y_of[chart] = on;
+  return {
+      {QStringLiteral("smoothing"), smoothing_},
+      {QStringLiteral("log_y"), log_y_},
+      {QStringLiteral("log_y_of"), log_y_of},
+      {QStringLiteral("clip"), clip_},
+      {QStringLiteral("follow"), follow_},
+      {QStringLiteral("hidden"), QJsonArray::fromStringList(QStringList(hidden_.begin(), hidden_.end()))}};
 }
 
 void ChartGroup::restore(const QJsonObject& state) {
   set_smoothing(std::clamp(state[QStringLiteral("smoothing")].toDouble(smoothing_), 0.0, 0.9999));
   set_log_y(state[QStringLiteral("log_y")].toBool(log_y_));
+  const QJsonObject log_y_of = state[QStringLiteral("log_y_of")].toObject();
+  for (auto it = log_y_of.begin(); it != log_y_of.end(); ++it) log_y_of_[it.key()] = it.value().toBool();
+  for (Chart* chart : charts_) {
+    const auto own = log_y_of_.find(chart->info().key);
+    if (own != log_y_of_.end()) chart->set_log_y(own->second);
+  }
   set_clip_outliers(state[QStringLiteral("clip")].toBool(clip_));
   set_follow(state[QStringLiteral("follow")].toBool(follow_));
   for (const QJsonValue& key : state[QStringLiteral("hidden")].toArray()) set_hidden(key.toString(), true);

@@ -5,7 +5,9 @@
 #include <QJsonObject>
 #include <QObject>
 #include <QTimer>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -41,9 +43,11 @@ class ChartGroup : public QObject {
   void set_range(double low, double high);
   void show_all();
 
-  void set_hidden(const QString& series, bool hidden);  // in every chart
+  void set_hidden(const QString& series, bool hidden);  // in every chart, also where it comes later
+  // A series is known by its key up to the '/': what follows are parts of it, hidden together.
+  void set_parts_together(bool on) { parts_together_ = on; }
 
-  // Settings, not the range: {"smoothing", "log_y", "clip", "follow", "hidden": […]}.
+  // Settings, not the range: {"smoothing", "log_y", "log_y_of": {chart: …}, "clip", "follow", "hidden": […]}.
   QJsonObject state() const;
   void restore(const QJsonObject& state);
 
@@ -52,6 +56,7 @@ class ChartGroup : public QObject {
   void range_changed();
 
  private:
+  QString series_of(const QString& key) const;
   void update_range();
   void set_cursor(Chart* from, double x);
   std::pair<double, double> extent() const;
@@ -61,6 +66,9 @@ class ChartGroup : public QObject {
   ChartColors colors_;
   double smoothing_ = 0.95;
   bool log_y_ = false, clip_ = false, follow_ = true;
+  std::map<QString, bool> log_y_of_;  // charts whose own choice it is
+  std::set<QString> hidden_;
+  bool parts_together_ = false;
   std::optional<std::pair<double, double>> range_;
   double last_end_ = 0;  // end of the extent when the range was last looked at
   QTimer update_;

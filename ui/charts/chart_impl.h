@@ -54,10 +54,12 @@ class Chart::Impl {
   ChartAxis axis;
   ChartColors colors;
   std::vector<std::unique_ptr<ChartSeries>> series;
+  std::function<bool(const QString&)> hidden_at_first;
   double smoothing = 0;
   bool log_y = false;
   bool clip = false;
   std::optional<bool> legend_wanted;
+  bool latest_shown = true;
   std::optional<Chart::Range> manual_y;
   double crosshair_x = std::numeric_limits<double>::quiet_NaN();
   bool crosshair_readout = false;

@@ -7,6 +7,8 @@
 #include <QStylePainter>
 #include <QToolButton>
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace lathe::ui {
 namespace {
@@ -76,21 +78,31 @@ void FlowLayout::setGeometry(const QRect& rect) {
   place(rect, true);
 }
 
+// Items stand in the middle of their line.
 int FlowLayout::place(const QRect& rect, bool move) const {
   int x = rect.x(), y = rect.y(), line = 0;
+  std::vector<std::pair<QLayoutItem*, QRect>> in_line;
+  const auto settle = [&] {
+    for (auto& [item, place] : in_line) {
+      if (move) item->setGeometry(place.translated(0, (line - place.height()) / 2));
+    }
+    in_line.clear();
+  };
   for (QLayoutItem* item : items_) {
     if (item->isEmpty()) continue;  // hidden: no gap for it either
     const QSize size(std::min(item->sizeHint().width(), std::max(1, rect.width())),
                      item->sizeHint().height());
     if (x > rect.x() && x + size.width() > rect.right() + 1) {
+      settle();
       x = rect.x();
       y += line + gap_ / 2;
       line = 0;
     }
-    if (move) item->setGeometry(QRect(QPoint(x, y), size));
+    in_line.emplace_back(item, QRect(QPoint(x, y), size));
     x += size.width() + gap_;
     line = std::max(line, size.height());
   }
+  settle();
   return y + line - rect.y();
 }
 

@@ -180,9 +180,12 @@ void Chart::Impl::paint() {
 }
 
 void Chart::Impl::update_title() {
+  // Of the curve the chart is named after: the first in sight, where they aren't runs side by side.
   QString text;
-  if (series.size() == 1 && !series.front()->data->empty()) {
-    const SeriesData& data = *series.front()->data;
+  const auto first =
+      std::ranges::find_if(series, [](const auto& one) { return !one->hidden && !one->data->empty(); });
+  if (first != series.end() && latest_shown) {
+    const SeriesData& data = *(*first)->data;
     text = quantity_text(data.y(data.size() - 1), info.quantity, info.unit);
   }
   latest->setText(text);
@@ -235,7 +238,7 @@ QString Chart::summary() const {
     }
     sentences << sentence;
   }
-  if (sentences.empty()) sentences << tr("No values yet.");
+  if (sentences.empty()) sentences << impl_->empty->text + QLatin1Char('.');
   return chart.info.title + QStringLiteral(". ") + sentences.join(QLatin1Char(' '));
 }
 

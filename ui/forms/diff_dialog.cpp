@@ -38,9 +38,11 @@ DiffDialog::DiffDialog(const QString& a_name, const QString& b_name,
   }
   table_->resizeRowsToContents();
   auto* layout = new QVBoxLayout(this);
-  layout->addWidget(make_muted(differences.empty() ? tr("No setting differs.")
-                                                   : tr("%n setting(s) differ. Activate a row to go to it.",
-                                                        nullptr, static_cast<int>(differences.size()))));
+  layout->addWidget(make_muted(differences.empty()
+                                   ? tr("No setting differs.")
+                                   : counted_text(static_cast<int64_t>(differences.size()),
+                                                  tr("1 setting differs. Activate its row to go to it."),
+                                                  tr("%1 settings differ. Activate a row to go to it."))));
   layout->addWidget(table_, 1);
   table_->setVisible(!differences.empty());
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);

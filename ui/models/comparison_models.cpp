@@ -168,15 +168,15 @@ QVariant OutcomesModel::headerData(int section, Qt::Orientation orientation, int
       case Spread:
         return tr("Spread");
       case Speedup:
-        return tr("Speed");
+        return tr("Tokens/s vs baseline");
       case Memory:
         return tr("Peak memory");
       case MemoryDelta:
-        return tr("Difference");
+        return tr("Peak vs baseline");
       case Loss:
         return tr("Loss");
       case LossDelta:
-        return tr("Difference");
+        return tr("Loss vs baseline");
       default:
         return {};
     }

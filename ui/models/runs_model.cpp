@@ -210,6 +210,8 @@ QVariant RunsModel::data(const QModelIndex& index, int role) const {
       return to_qt(run.id);
     case kStatusRole:
       return static_cast<int>(run.status);
+    case kBaselineRole:
+      return to_qt(run.id) == baseline_;
     case kSparklineRole:
       return QVariant::fromValue(QList<float>(run.sparkline.begin(), run.sparkline.end()));
     case Qt::CheckStateRole:
@@ -236,6 +238,8 @@ QVariant RunsModel::data(const QModelIndex& index, int role) const {
     }
     case Qt::AccessibleTextRole:
       if (index.column() == Curve) return tr("last loss %1").arg(optional_text(run.last_loss, 4));
+      if (index.column() == Name && to_qt(run.id) == baseline_)
+        return tr("%1, baseline").arg(to_qt(run.name));
       return RowsModel::data(index, Qt::DisplayRole);
     default:
       return RowsModel::data(index, role);

@@ -38,6 +38,7 @@ class RunsModel : public RowsModel<ListedRun> {
   static constexpr int kIdRole = Qt::UserRole + 2;
   static constexpr int kSparklineRole = Qt::UserRole + 3;  // QList<float>
   static constexpr int kStatusRole = Qt::UserRole + 4;     // int of RunStatus
+  static constexpr int kBaselineRole = Qt::UserRole + 5;   // bool
   static constexpr int kMostTicked = 10;
 
   explicit RunsModel(QObject* parent = nullptr);

@@ -54,10 +54,11 @@ DatasetDialog::DatasetDialog(const QString& title, const QString& action, const 
   file_buttons->addStretch(1);
 
   name_->setAccessibleName(tr("Name of the new dataset"));
-  validation_->setRange(0, 0.5);
-  validation_->setSingleStep(0.005);
-  validation_->setDecimals(4);
-  validation_->setValue(0.01);
+  validation_->setRange(0, 50);
+  validation_->setSingleStep(0.5);
+  validation_->setDecimals(2);
+  validation_->setValue(1);
+  validation_->setSuffix(tr(" %"));
   validation_->setToolTip(tr("Share of the documents held out for evaluation, from the end of the stream"));
   form_->setFieldGrowthPolicy(QFormLayout::ExpandingFieldsGrow);
   form_->addRow(tr("Name"), name_);
@@ -221,7 +222,7 @@ BuildOptions BuildDialog::options() const {
   options.documents.field = to_std(field_->text());
   options.documents.separator = to_std(separator_->text());
   options.documents.skip_invalid = skip_->isChecked();
-  options.validation_fraction = validation_->value();
+  options.validation_fraction = validation_->value() / 100;
   options.replace = replace_->isChecked();
   return options;
 }
@@ -260,7 +261,7 @@ ImportOptions ImportDialog::options() const {
   if (!model_->text().isEmpty()) options.tokenizer = to_path(model_->text());
   options.vocab = vocab_->value();
   if (eos_->value() >= -1) options.eos = eos_->value();
-  options.validation_fraction = validation_->value();
+  options.validation_fraction = validation_->value() / 100;
   options.replace = replace_->isChecked();
   return options;
 }

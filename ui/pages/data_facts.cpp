@@ -114,10 +114,12 @@ TokenText read_window(const std::filesystem::path& folder, Split split, int64_t 
   std::optional<Tokenizer> tokenizer;
   if (const auto path = dataset.tokenizer_path()) tokenizer.emplace(*path);
   TokenText text = text_of(tokens, targets, starts, tokenizer ? &*tokenizer : nullptr);
-  text.where = tr("Window %1 of %2: tokens %3 to %4 of the %5 split, documents %6 to %7.")
-                   .arg(count_text(window + 1), count_text(windows), count_text(begin),
-                        count_text(begin + context - 1), to_qt(split_name(split)), count_text(first + 1),
-                        count_text(last + 1));
+  const QString documents = first == last
+                                ? tr("document %1").arg(count_text(first + 1))
+                                : tr("documents %1 to %2").arg(count_text(first + 1), count_text(last + 1));
+  text.where = tr("Window %1 of %2: tokens %3 to %4 of the %5 split, %6.")
+                   .arg(count_text(window + 1), count_text(windows), count_text(begin + 1),
+                        count_text(begin + context), to_qt(split_name(split)), documents);
   return text;
 }
 

@@ -134,12 +134,12 @@ QWidget* DataPage::make_overview() {
   auto* fact_card = new Card;
   facts_ = new FactGrid(context().theme);
   fact_card->body()->addWidget(facts_);
-  auto* length_card = new Card(tr("Length of documents, in tokens"));
+  auto* length_card = new Card(tr("Length of training documents, in tokens"));
   bars_ = new LengthBars(context().theme);
   lengths_ = make_muted({});
   length_card->body()->addWidget(bars_, 1);
   length_card->body()->addWidget(lengths_);
-  auto* source_card = new Card(tr("Sources"));
+  auto* source_card = new Card(tr("Sources, held-out documents included"));
   sources_ = new QTableWidget(0, 4);
   sources_->setHorizontalHeaderLabels({tr("File"), tr("Size"), tr("Documents"), tr("Tokens")});
   sources_->setAccessibleName(tr("Sources"));
@@ -223,7 +223,7 @@ QWidget* DataPage::make_first_batch() {
   row->addWidget(make_muted(tr("Row")));
   row->addWidget(row_);
   row->addStretch(1);
-  batch_where_ = make_muted(tr("Choose a run to see the first batch it was trained on."));
+  batch_where_ = make_muted({});
   batch_view_ = new TokenView(context().theme);
   column->addLayout(row);
   column->addWidget(batch_where_);

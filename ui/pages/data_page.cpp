@@ -14,6 +14,7 @@
 #include "core/config/config_json.h"
 #include "core/data/manifest.h"
 #include "core/history/history_store.h"
+#include "core/platform/files.h"
 #include "ui/alerts.h"
 #include "ui/app_context.h"
 #include "ui/forms/fact_grid.h"
@@ -31,6 +32,19 @@ namespace lathe::ui {
 namespace {
 
 constexpr auto kFoldersKey = "data/folders";
+
+// The newest run that trains on this dataset, among others perhaps.
+std::optional<std::string> newest_run_on(const HistoryStore& store, const std::filesystem::path& folder) {
+  std::error_code ignored;
+  for (const RunSummary& run : store.list({.archived = true})) {
+    const std::string settings = store.details(run.id).settings_json;
+    if (settings.empty()) continue;  // imported
+    for (const auto& source : from_json_text(settings, {}, "the history").data.sources) {
+      if (std::filesystem::equivalent(from_utf8(source.path), folder, ignored)) return run.id;
+    }
+  }
+  return std::nullopt;
+}
 
 // Dataset folders: those in the data folder and those the user added.
 QStringList find_datasets(const QString& data_folder, const QStringList& added) {
@@ -92,7 +106,11 @@ void DataPage::refresh_list(const QString& select) {
           if (!list_->currentItem() && list_->count() > 0) list_->setCurrentRow(0);
         }
         stack_->setCurrentIndex(list_->count() == 0 ? 0 : 1);
-        if (current_folder() != before || !shown_) show_current();
+        if (current_folder() != before || !shown_) {
+          show_current();
+        } else if (!batch_config_) {
+          show_first_batch_of_newest(current_folder());
+        }
       },
       [this](const Error& error) { context().alerts.add_error(error); });
 }
@@ -118,6 +136,7 @@ void DataPage::show_current() {
 
 void DataPage::show_facts(const DatasetFacts& facts) {
   shown_ = facts;
+  show_first_batch_of_newest(current_folder());
   const DatasetManifest& manifest = facts.manifest;
   const auto tokens = static_cast<double>(manifest.train.tokens + manifest.validation.tokens);
   facts_->set_stale(false);
@@ -201,12 +220,32 @@ void DataPage::choose_run() {
 }
 
 void DataPage::show_first_batch_of(const QString& run) {
+  show_first_batch([run = to_std(run)](const HistoryStore&) { return std::optional(run); });
+}
+
+void DataPage::show_first_batch_of_newest(const QString& folder) {
+  show_first_batch(
+      [folder = to_path(folder)](const HistoryStore& store) { return newest_run_on(store, folder); });
+}
+
+void DataPage::show_first_batch(std::function<std::optional<std::string>(const HistoryStore&)> which) {
+  batch_config_.reset();
   batch_job_.run(
-      [open = context().open_history, id = to_std(run)] {
-        return from_json_text(open()->details(id).settings_json, {}, "the history");
+      [open = context().open_history, which = std::move(which)]() -> std::optional<NamedConfig> {
+        const std::unique_ptr<HistoryStore> store = open();
+        const std::optional<std::string> run = which(*store);
+        if (!run) return std::nullopt;
+        const RunDetails details = store->details(*run);
+        return NamedConfig{to_qt(details.name), from_json_text(details.settings_json, {}, "the history")};
       },
-      [this](const RunConfig& config) {
-        batch_config_ = config;
+      [this](const std::optional<NamedConfig>& found) {
+        if (!found) {
+          batch_where_->setText(tr("No run has trained on this dataset yet."));
+          batch_view_->show_message(tr("Choose another run to see the first batch it was trained on."));
+          return;
+        }
+        batch_config_ = found;
+        const RunConfig& config = found->config;
         const QSignalBlocker block_step(micro_step_), block_row(row_);
         micro_step_->setRange(1, static_cast<int>(config.batch.accumulation));
         row_->setRange(1, static_cast<int>(config.batch.micro_batch));
@@ -217,10 +256,10 @@ void DataPage::show_first_batch_of(const QString& run) {
 
 void DataPage::read_batch_now() {
   if (!batch_config_) return;
-  batch_job_.run([config = *batch_config_, step = micro_step_->value() - 1,
+  batch_job_.run([config = batch_config_->config, step = micro_step_->value() - 1,
                   row = row_->value() - 1] { return read_first_batch(config, step, row); },
                  [this](const TokenText& text) {
-                   batch_where_->setText(text.where);
+                   batch_where_->setText(tr("%1: %2").arg(batch_config_->name, text.where));
                    batch_view_->show_text(text);
                  },
                  [this](const Error& error) {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <QString>
+#include <functional>
 #include <map>
 #include <optional>
+#include <string>
 
+#include "core/config/run_config.h"
 #include "ui/latest_job.h"
 #include "ui/pages/data_facts.h"
 #include "ui/pages/page.h"
@@ -18,6 +21,10 @@ class QSpinBox;
 class QStackedWidget;
 class QTableWidget;
 class QTabWidget;
+
+namespace lathe {
+class HistoryStore;
+}
 
 namespace lathe::ui {
 
@@ -46,6 +53,10 @@ class DataPage : public Page {
   void show_first_batch_of(const QString& run);
 
  private:
+  struct NamedConfig {
+    QString name;  // of the run
+    RunConfig config;
+  };
   QWidget* make_header();
   QWidget* make_overview();
   QWidget* make_windows();
@@ -57,6 +68,8 @@ class DataPage : public Page {
   void read_window_now();
   void read_batch_now();
   void choose_run();
+  void show_first_batch_of_newest(const QString& folder);
+  void show_first_batch(std::function<std::optional<std::string>(const HistoryStore&)> which);
   void build();
   void import();
   void add_folder();
@@ -87,7 +100,7 @@ class DataPage : public Page {
   QProgressBar* progress_bar_ = nullptr;
   QPushButton* cancel_ = nullptr;
   std::optional<DatasetFacts> shown_;
-  std::optional<RunConfig> batch_config_;
+  std::optional<NamedConfig> batch_config_;
   LatestJob list_job_, facts_job_, window_job_, batch_job_;
 };
 

@@ -53,10 +53,11 @@ LaunchBar::LaunchBar(AppContext& context, ConfigDocument& document, NewAssessor&
   where_->setAccessibleName(tr("Where the run lives"));
   where_->setToolTip(
       tr("In this window, closing it ends the run. In its own process the run outlives the window."));
-  where_->setCurrentIndex(context_.preferences.value(QStringLiteral("new/run_in"), kThisWindow).toInt() ==
-                                  kOwnProcess
-                              ? kOwnProcess
-                              : kThisWindow);
+  const auto show_where = [this] {
+    where_->setCurrentIndex(context_.preferences.own_process() ? kOwnProcess : kThisWindow);
+  };
+  show_where();
+  connect(&context_.preferences, &Preferences::changed, this, show_where);
   name_->setObjectName(QStringLiteral("run_name"));
   name_->setAccessibleName(tr("Name of the run"));
   name_->setToolTip(tr("What lists and titles call the run; empty takes the name shown in grey"));
@@ -84,7 +85,7 @@ LaunchBar::LaunchBar(AppContext& context, ConfigDocument& document, NewAssessor&
   layout->addWidget(launch_);
 
   connect(where_, &QComboBox::currentIndexChanged, this, [this](int index) {
-    context_.preferences.set_value(QStringLiteral("new/run_in"), index);
+    context_.preferences.set_own_process(index == kOwnProcess);
     refresh();
   });
   connect(launch_, &QPushButton::clicked, this, &LaunchBar::launch);

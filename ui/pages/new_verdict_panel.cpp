@@ -173,8 +173,10 @@ void VerdictPanel::show_problems(const std::vector<Problem>& problems) {
                  .arg(to_qt(problem.key), to_qt(problem.message).toHtmlEscaped(), theme_.colors().bad.name());
   }
   set_tint(verdict_, Tone::Bad);
-  verdict_->setText(tr("These settings can't be used as they are:") + QStringLiteral("<br>") +
-                    lines.join(QStringLiteral("<br>")));
+  verdict_->setText(counted_text(static_cast<int64_t>(problems.size()),
+                                 tr("1 setting can't be used as it is:"),
+                                 tr("%1 settings can't be used as they are:")) +
+                    QStringLiteral("<br>") + lines.join(QStringLiteral("<br>")));
   where_->setText(tr("The figures below are those of the last valid settings."));
 }
 

@@ -3,6 +3,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "ui/app_context.h"
 #include "ui/charts/chart.h"
@@ -181,6 +182,12 @@ void RunCharts::apply(const RunDelta& delta) {
   // Series that come again are replaced in place; only those that don't come again go.
   if (delta.restart) board_->clear();
   for (const FeedPoints& points : delta.points) apply_points(points);
+  if (delta.details) active_ = is_active(delta.details->status);
+  if (delta.restart) complete_ = false;
+  complete_ = complete_ || delta.complete;
+  const QString empty = complete_ && !active_ ? tr("Not recorded") : tr("No values yet");
+  if (empty == std::exchange(empty_, empty)) return;
+  for (Chart* chart : board_->charts()) chart->set_empty_text(empty);
 }
 
 void RunCharts::apply_points(const FeedPoints& points) {

@@ -35,6 +35,8 @@ class RunCharts : public QWidget {
 
   AppContext& context_;
   ChartBoard* board_;
+  bool active_ = false, complete_ = false;
+  QString empty_;  // what a chart without values says
 };
 
 }  // namespace lathe::ui

@@ -11,8 +11,10 @@
 #include "ui/app_context.h"
 #include "ui/navigator.h"
 #include "ui/own_session.h"
+#include "ui/pages/run_in_button.h"
 #include "ui/pages/run_tab_parts.h"
 #include "ui/pages/run_tabs.h"
+#include "ui/preferences.h"
 #include "ui/text.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/widgets.h"
@@ -33,7 +35,8 @@ RunCheckpointsTab::RunCheckpointsTab(AppContext& context, QWidget* parent)
   open_ = make_button(tr("Open folder"), tr("Shows the files of this checkpoint"), this);
   verdict_ = make_muted({}, this);
   auto* line = new QHBoxLayout;
-  for (QWidget* widget : std::initializer_list<QWidget*>{resume_, try_, verify_, open_})
+  for (QWidget* widget :
+       std::initializer_list<QWidget*>{resume_, new RunInButton(context, this), try_, verify_, open_})
     line->addWidget(widget);
   line->addWidget(verdict_, 1);
   auto* list = new QWidget(this);
@@ -65,6 +68,7 @@ RunCheckpointsTab::RunCheckpointsTab(AppContext& context, QWidget* parent)
     if (row != nullptr) QDesktopServices::openUrl(QUrl::fromLocalFile(to_qt(folder_ / from_utf8(row->path))));
   });
   connect(&context.session, &OwnSession::changed, this, &RunCheckpointsTab::show_state);
+  connect(&context.preferences, &Preferences::changed, this, &RunCheckpointsTab::show_state);
   show_state();
 }
 
@@ -106,11 +110,12 @@ void RunCheckpointsTab::show_state() {
   const CheckpointRow* row = current();
   const bool complete = row != nullptr && row->complete;
   const bool sound = verdict_known_ && verdict_known_->good;
-  resume_->setEnabled(complete && sound && !active_ && !context_.session.active());
-  resume_->setToolTip(active_ ? tr("The run is being trained")
-                      : context_.session.active()
-                          ? tr("A run trains in this window already: stop it first")
-                          : tr("Checks the checkpoint, then goes on with the step after it"));
+  const QString hindrance = active_ ? tr("The run is being trained.") : resume_hindrance(context_);
+  resume_->setEnabled(complete && sound && hindrance.isEmpty());
+  resume_->setToolTip(
+      hindrance.isEmpty()
+          ? tr("Checks the checkpoint, then goes on with the step after it %1.").arg(resume_place(context_))
+          : hindrance);
   verify_->setEnabled(complete && verdict_known_ && !verdict_known_->every_byte);
   try_->setEnabled(complete && sound);
   open_->setEnabled(row != nullptr);

@@ -13,6 +13,8 @@
 #include "ui/models/run_text.h"
 #include "ui/navigator.h"
 #include "ui/own_session.h"
+#include "ui/pages/run_in_button.h"
+#include "ui/preferences.h"
 #include "ui/text.h"
 #include "ui/theme/theme.h"
 #include "ui/theme/widgets.h"
@@ -61,15 +63,18 @@ RunControls::RunControls(AppContext& context, QWidget* parent) : QWidget(parent)
   stop_now_ = add(QStringLiteral("stop"), tr("Stop now"), CommandKind::StopNow);
   resume_ = make_primary(tr("Resume"), {}, this);
   resume_->setIcon(context.theme.icon(QStringLiteral("resume")));
+  run_in_ = new RunInButton(context, this);
   clone_ = make_button(tr("Clone to New"),
                        tr("Opens New with the settings of this run, to change and launch"), this);
   clone_->setIcon(context.theme.icon(QStringLiteral("clone")));
   answer_ = make_muted({}, this);
   answer_->setWordWrap(false);
-  for (QWidget* widget : std::initializer_list<QWidget*>{resume_, clone_, answer_}) layout->addWidget(widget);
+  for (QWidget* widget : std::initializer_list<QWidget*>{resume_, run_in_, clone_, answer_})
+    layout->addWidget(widget);
   connect(resume_, &QPushButton::clicked, this, [this] { Q_EMIT context_.navigator.resume_run(id_, -1); });
   connect(clone_, &QPushButton::clicked, this, [this] { Q_EMIT context_.navigator.clone_run(id_); });
   connect(&context.session, &OwnSession::changed, this, &RunControls::show_state);
+  connect(&context.preferences, &Preferences::changed, this, &RunControls::show_state);
   show_state();
 }
 
@@ -117,6 +122,7 @@ void RunControls::set_run(const QString& id) {
   id_ = id;
   details_.reset();
   live_.reset();
+  waits_ = false;
   say({});
   show_state();
 }
@@ -150,10 +156,15 @@ void RunControls::show_state() {
     button->setEnabled(active && !preparing && !stopping);
   }
   stop_now_->setEnabled(active && !preparing);
-  pause_->setText(paused ? tr("Go on") : tr("Pause"));
+  const bool waits = paused && live_ && live_->phase.starts_with(kWaitsForDisk);
+  const QString wait = waits ? sentence_text(to_qt(live_->phase)) : QString();
+  pause_->setText(waits ? tr("Retry") : paused ? tr("Go on") : tr("Pause"));
   pause_->setIcon(context_.theme.icon(paused ? QStringLiteral("play") : QStringLiteral("pause")));
-  pause_->setToolTip(paused ? tr("Goes on with the micro-step where it paused")
-                            : tr("Pauses after the micro-step at work. Nothing is lost; memory stays taken"));
+  pause_->setToolTip(waits ? tr("Tries to write again, then goes on. %1").arg(wait)
+                     : paused
+                         ? tr("Goes on with the micro-step where it paused")
+                         : tr("Pauses after the micro-step at work. Nothing is lost; memory stays taken"));
+  if (waits != std::exchange(waits_, waits)) say(wait, waits);
   save_->setToolTip(tr("Writes a checkpoint after the update at work, then goes on"));
   evaluate_->setToolTip(tr("Measures the validation loss after the update at work, then goes on"));
   sample_->setToolTip(tr("Lets the model write to the run's own prompts after the update at work"));
@@ -164,15 +175,16 @@ void RunControls::show_state() {
   const bool ended = details_ && !active;
   const bool resumable = ended && details_->last_checkpoint_step && details_->status != RunStatus::Finished;
   resume_->setVisible(resumable);
+  run_in_->setVisible(resumable);
   clone_->setVisible(ended && !details_->settings_json.empty());
   if (resumable) {
     resume_->setText(tr("Resume at step %1").arg(count_text(*details_->last_checkpoint_step)));
-    resume_->setEnabled(!context_.session.active());
-    resume_->setToolTip(
-        context_.session.active()
-            ? tr("A run trains in this window already: stop it first")
-            : tr("Checks the checkpoint, then goes on with step %1 on a thread of this window")
-                  .arg(count_text(*details_->last_checkpoint_step + 1)));
+    const QString hindrance = resume_hindrance(context_);
+    resume_->setEnabled(hindrance.isEmpty());
+    resume_->setToolTip(hindrance.isEmpty() ? tr("Checks the checkpoint, then goes on with step %1 %2.")
+                                                  .arg(count_text(*details_->last_checkpoint_step + 1),
+                                                       resume_place(context_))
+                                            : hindrance);
   }
 }
 
@@ -213,12 +225,12 @@ void RunControls::send(CommandKind kind, const QString& argument) {
         return Answer{false, tr("No answer yet; the request stands.")};
       },
       [this, kind](const Answer& answer) {
-        say(answer.text, !answer.done);
+        say(sentence_text(answer.text), !answer.done);
         Q_EMIT answered(kind, answer.done, answer.text);
       },
       [this, kind](const Error& error) {
         const QString text = to_qt(error.what_happened());
-        say(text, true);
+        say(sentence_text(text), true);
         Q_EMIT answered(kind, false, text);
       });
   *newest = id;

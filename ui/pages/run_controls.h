@@ -16,6 +16,7 @@ class QTimer;
 namespace lathe::ui {
 
 struct AppContext;
+class RunInButton;
 struct RunDelta;
 
 class RunControls : public QWidget {
@@ -46,7 +47,9 @@ class RunControls : public QWidget {
   QString id_;
   std::optional<RunDetails> details_;
   std::optional<LiveState> live_;
+  bool waits_ = false;  // for the disk, and says so
   QPushButton *pause_, *save_, *evaluate_, *sample_, *stop_, *stop_now_, *resume_, *clone_;
+  RunInButton* run_in_;
   QLabel* answer_;
   LatestJob job_;
 };

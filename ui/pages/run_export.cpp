@@ -7,6 +7,7 @@
 #include <QFileInfo>
 #include <QFormLayout>
 #include <QLabel>
+#include <QPushButton>
 #include <QSpinBox>
 #include <fstream>
 
@@ -20,6 +21,7 @@
 #include "ui/latest_job.h"
 #include "ui/preferences.h"
 #include "ui/text.h"
+#include "ui/theme/widgets.h"
 
 namespace lathe::ui {
 namespace {
@@ -32,14 +34,25 @@ void remember_folder(AppContext& context, const QString& file) {
   context.preferences.set_value(QStringLiteral("export/folder"), QFileInfo(file).absolutePath());
 }
 
-struct PictureChoice {
-  PictureOptions options;
-  QString file;
-};
-
 QString with_ending(const QString& file, const QString& ending) {
   return file.endsWith(QLatin1Char('.') + ending, Qt::CaseInsensitive) ? file
                                                                        : file + QLatin1Char('.') + ending;
+}
+
+// Writes on a worker; what `write` returns, or why it failed, comes as an alert.
+void run_export(AppContext& context, std::function<QString()> write) {
+  // The job belongs to the context's list of alerts, which outlives the page.
+  auto* job = new LatestJob(&context.alerts);
+  job->run(
+      std::move(write),
+      [&context, job](const QString& done) {
+        context.alerts.add({Alert::Level::Info, done});
+        job->deleteLater();
+      },
+      [&context, job](const Error& error) {
+        context.alerts.add_error(error);
+        job->deleteLater();
+      });
 }
 
 }  // namespace
@@ -63,21 +76,32 @@ void export_picture_dialog(AppContext& context, const std::vector<Chart*>& chart
   width->setValue(960);
   height->setValue(480);
   auto* result = new QLabel(&dialog);
+  result->setWordWrap(true);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, &dialog);
+  QPushButton* accept = buttons->addButton(QDialog::tr("Export…"), QDialogButtonBox::AcceptRole);
+  const auto chosen = [&] {
+    PictureOptions options;
+    options.format = static_cast<PictureFormat>(format->currentIndex());
+    options.scale = options.format == PictureFormat::Png ? scale->currentData().toInt() : 1;
+    options.size = QSize(width->value(), height->value());
+    return options;
+  };
   const auto describe = [&] {
-    const bool png = format->currentIndex() == 0;
-    scale->setEnabled(png);
-    const int factor = png ? scale->currentData().toInt() : 1;
-    const int count = static_cast<int>(charts.size());
-    result->setText(
-        png ? QDialog::tr("%1 × %2 pixels").arg(width->value() * factor).arg(height->value() * factor * count)
-            : QDialog::tr("Vectors: sharp at any size"));
+    const PictureOptions options = chosen();
+    const QSize pixels = picture_pixels(charts.size(), options);
+    const QString hindrance = picture_hindrance(charts.size(), options);
+    scale->setEnabled(options.format == PictureFormat::Png);
+    accept->setEnabled(hindrance.isEmpty());
+    set_tone(result, hindrance.isEmpty() ? Tone::Plain : Tone::Bad);
+    result->setText(!hindrance.isEmpty() ? hindrance
+                    : pixels.isEmpty()
+                        ? QDialog::tr("Vectors: sharp at any size.")
+                        : QDialog::tr("%1 × %2 pixels.").arg(pixels.width()).arg(pixels.height()));
   };
   for (QComboBox* box : {format, scale})
     QObject::connect(box, &QComboBox::currentIndexChanged, &dialog, describe);
   for (QSpinBox* box : {width, height}) QObject::connect(box, &QSpinBox::valueChanged, &dialog, describe);
   describe();
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, &dialog);
-  buttons->addButton(QDialog::tr("Export…"), QDialogButtonBox::AcceptRole);
   QObject::connect(buttons, &QDialogButtonBox::accepted, &dialog, &QDialog::accept);
   QObject::connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
   auto* form = new QFormLayout(&dialog);
@@ -89,10 +113,6 @@ void export_picture_dialog(AppContext& context, const std::vector<Chart*>& chart
   form->addRow(buttons);
   if (dialog.exec() != QDialog::Accepted) return;
 
-  PictureOptions options;
-  options.format = static_cast<PictureFormat>(format->currentIndex());
-  options.scale = options.format == PictureFormat::Png ? scale->currentData().toInt() : 1;
-  options.size = QSize(width->value(), height->value());
   const QString ending = format->currentText().toLower();
   const QString name = charts.size() == 1 ? charts.front()->info().key : QStringLiteral("charts");
   QString file =
@@ -103,8 +123,10 @@ void export_picture_dialog(AppContext& context, const std::vector<Chart*>& chart
   file = with_ending(file, ending);
   remember_folder(context, file);
   try {
-    export_picture(charts, options, to_path(file));
-    context.alerts.add({Alert::Level::Info, QDialog::tr("The picture is in %1.").arg(file)});
+    run_export(context, [picture = paint_charts(charts, chosen()), file] {
+      write_picture(picture, to_path(file));
+      return QDialog::tr("The picture is in %1.").arg(file);
+    });
   } catch (...) {
     context.alerts.add_error(as_error(std::current_exception()));
   }
@@ -152,23 +174,11 @@ void export_rows_dialog(AppContext& context, const QStringList& runs, const QStr
         runs.size() == 1 ? file : file.chopped(4) + QLatin1Char('-') + run + QStringLiteral(".csv");
     files.emplace_back(to_std(run), to_path(one));
   }
-  // The job belongs to the context's list of alerts, which outlives the page.
-  auto* job = new LatestJob(&context.alerts);
-  job->run(
-      [home = context.home, table = to_std(table), files] {
-        int64_t rows = 0;
-        for (const auto& [run, path] : files) rows += export_rows(home, run, table, path);
-        return rows;
-      },
-      [&context, file, job](int64_t rows) {
-        context.alerts.add(
-            {Alert::Level::Info, QDialog::tr("%1 rows are in %2.").arg(count_text(rows), file)});
-        job->deleteLater();
-      },
-      [&context, job](const Error& error) {
-        context.alerts.add_error(error);
-        job->deleteLater();
-      });
+  run_export(context, [home = context.home, table = to_std(table), files, file] {
+    int64_t rows = 0;
+    for (const auto& [run, path] : files) rows += export_rows(home, run, table, path);
+    return QDialog::tr("%1 rows are in %2.").arg(count_text(rows), file);
+  });
 }
 
 }  // namespace lathe::ui

@@ -6,7 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/config/config_json.h"
+#include "core/config/derived.h"
+#include "core/model/parameters.h"
 #include "core/platform/process.h"
+#include "core/program/gpu_table.h"
+#include "kernels/api/error.h"
 #include "ui/app_context.h"
 #include "ui/charts/chart_types.h"
 #include "ui/models/run_text.h"
@@ -19,21 +24,12 @@ namespace {
 
 constexpr double kEndToEndWeight = 0.9;
 
-std::optional<int64_t> last_update_of(const RunDetails& run) {
-  for (const auto& [key, value] : run.settings) {
-    if (key == "run.updates") {
-      const int64_t updates = QString::fromStdString(value).toLongLong();
-      if (updates > 0) return updates;
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
-ThinBar::ThinBar(const Theme& theme, QWidget* parent) : QWidget(parent), theme_(theme) {
+ThinBar::ThinBar(const Theme& theme, const QString& name, QWidget* parent) : QWidget(parent), theme_(theme) {
   setFixedHeight(4);
-  setAccessibleName(tr("Progress inside the update"));
+  setAccessibleName(name);
+  setToolTip(name);
 }
 
 void ThinBar::set_fraction(double fraction) {
@@ -66,15 +62,21 @@ RunNumbers::RunNumbers(AppContext& context, QWidget* parent) : QWidget(parent) {
                     tr("Large: median of the last 64 updates. %1\nSmall: moving average. %2")
                         .arg(to_qt(lathe::metric("tokens_per_s").definition),
                              to_qt(lathe::metric("tokens_per_s_end_to_end").definition)));
+  mfu_ = add_tile(tr("MFU"), tr("Model FLOPs utilisation: the model's FLOPs at that speed, recomputation not "
+                                "counted, over the card's published BF16 peak"));
   time_ = add_tile(tr("Time left"), tr("From the pace of this session after its warm-up"));
   memory_ = add_tile(tr("Memory"), to_qt(lathe::metric("memory_process").definition));
 
-  progress_ = new ThinBar(context.theme, this);
+  run_progress_ = new ThinBar(context.theme, tr("Progress of the run"), this);
+  progress_ = new ThinBar(context.theme, tr("Progress inside the update"), this);
+  progress_->setFixedWidth(15 * Theme::grid);
   phase_ = make_muted({}, this);
   phase_->setWordWrap(false);
   auto* line = new QHBoxLayout;
   line->setSpacing(Theme::grid);
-  line->addWidget(progress_, 1, Qt::AlignVCenter);
+  line->addWidget(run_progress_, 1, Qt::AlignVCenter);
+  line->addStretch();  // where there is no bar
+  line->addWidget(progress_, 0, Qt::AlignVCenter);
   line->addWidget(phase_);
   layout->addLayout(line);
   clear();
@@ -88,7 +90,7 @@ RunNumbers::Tile RunNumbers::add_tile(const QString& caption, const QString& tip
   auto* card = new QFrame(this);
   card->setFrameShape(QFrame::StyledPanel);
   card->setToolTip(tip);
-  Tile tile{make_muted(caption, card), new QLabel(card), make_muted({}, card)};
+  Tile tile{card, make_muted(caption, card), new QLabel(card), make_muted({}, card)};
   tile.value->setFont(Theme::number_font(17));
   tile.value->setTextInteractionFlags(Qt::TextSelectableByMouse);
   for (QLabel* label : {tile.caption, tile.detail}) label->setWordWrap(false);
@@ -130,13 +132,33 @@ void RunNumbers::take(const FeedPoints& points) {
   }
 }
 
+void RunNumbers::take(const RunDetails& run) {
+  if (!details_ || details_->settings_json != run.settings_json) {
+    last_update_.reset();
+    flops_per_token_ = peak_flops_ = 0;
+    if (!run.settings_json.empty()) {
+      try {
+        const RunConfig config = from_json_text(run.settings_json, {}, "the history");
+        const GpuEntry* gpu = find_gpu(run.device);
+        last_update_ = last_update(config);
+        flops_per_token_ = model_flops_per_token(config);
+        if (gpu != nullptr && config.precision.compute == Compute::Bf16)
+          peak_flops_ = gpu->bf16_tflops * 1e12;
+      } catch (const Error&) {
+        // Settings that this build doesn't know: the numbers that need none stay.
+      }
+    }
+  }
+  details_ = run;
+}
+
 void RunNumbers::apply(const RunDelta& delta) {
   if (delta.restart) {
     last_loss_.reset();
     memory_now_.reset();
     end_to_end_ = end_to_end_weight_ = 0;
   }
-  if (delta.details) details_ = delta.details;
+  if (delta.details) take(*delta.details);
   if (delta.live) live_ = delta.live;
   for (const FeedPoints& points : delta.points) take(points);
   show_numbers();
@@ -150,21 +172,23 @@ void RunNumbers::show_numbers() {
     tile.value->setAccessibleName(tile.caption->text() + QStringLiteral(": ") + value);
   };
   if (!details_) {
-    for (const Tile* tile : {&step_, &loss_, &speed_, &time_, &memory_}) set(*tile, no_value(), {});
+    for (const Tile* tile : {&step_, &loss_, &speed_, &mfu_, &time_, &memory_}) set(*tile, no_value(), {});
+    mfu_known_ = false;
+    show_mfu();
     return;
   }
   const RunDetails& run = *details_;
   const int64_t step = live_ ? std::max(run.step, live_->step) : run.step;
-  const auto total = last_update_of(run);
   set(step_, count_text(step),
-      total ? tr("of %1").arg(count_text(*total))
-            : tr("%1 tokens").arg(quantity_text(static_cast<double>(run.tokens), Quantity::Count)));
+      last_update_     ? tr("of %1").arg(count_text(*last_update_))
+      : run.tokens > 0 ? tr("%1 tokens").arg(quantity_text(static_cast<double>(run.tokens), Quantity::Count))
+                       : QString());
 
   const std::optional<double> loss = last_loss_ ? last_loss_ : run.last_loss;
+  const QString best = run.best_loss ? tr("best %1").arg(optional_text(run.best_loss, 4)) : QString();
   set(loss_, optional_text(loss, 4),
-      run.last_eval_loss ? tr("validation %1").arg(optional_text(run.last_eval_loss, 4))
-      : run.best_loss    ? tr("best %1").arg(optional_text(run.best_loss, 4))
-                         : QString());
+      run.last_eval_loss ? tr("validation %1").arg(optional_text(run.last_eval_loss, 4)) : best);
+  loss_.detail->setToolTip(best);
   set_tone(loss_.value, loss && !std::isfinite(*loss) ? Tone::Bad : Tone::Plain);
 
   QStringList speeds;
@@ -176,6 +200,13 @@ void RunNumbers::show_numbers() {
   }
   set(speed_, run.tokens_per_s ? quantity_text(*run.tokens_per_s, Quantity::Count) : no_value(),
       speeds.join(QStringLiteral(" · ")));
+  mfu_known_ = run.tokens_per_s && flops_per_token_ > 0 && peak_flops_ > 0;
+  if (mfu_known_) {
+    set(mfu_, percent_text(*run.tokens_per_s * flops_per_token_ / peak_flops_, 1),
+        tr("of %1 TFLOP/s").arg(number_text(peak_flops_ / 1e12, 0)));
+  }
+  speed_.value->setToolTip(mfu_known_ ? tr("MFU %1").arg(mfu_.value->text()) : QString());
+  show_mfu();
 
   const QString trained = duration_text(static_cast<double>(run.active_ms) / 1000);
   if (is_active(run.status)) {
@@ -199,16 +230,36 @@ void RunNumbers::show_numbers() {
                             memory_source_text(run.memory_source));
 }
 
+// Where there is room for a sixth tile; else the tip of tokens/s has it.
+void RunNumbers::show_mfu() {
+  constexpr int enough = 1150;
+  mfu_.card->setVisible(mfu_known_ && width() >= enough);
+}
+
+void RunNumbers::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  show_mfu();
+}
+
 void RunNumbers::show_progress() {
   const bool active = details_ && is_active(details_->status) && live_;
-  progress_->setVisible(active);
+  const bool parts = active && live_->micro_steps > 1;
+  run_progress_->setVisible(active && last_update_);
+  progress_->setVisible(parts);
   phase_->setVisible(active);
   if (!active) return;
-  const int64_t micro_steps = std::max<int64_t>(1, live_->micro_steps);
-  progress_->set_fraction(static_cast<double>(live_->micro_step) / static_cast<double>(micro_steps));
-  QString text = tr("micro-step %1 of %2").arg(live_->micro_step).arg(live_->micro_steps);
-  if (!live_->phase.empty() && live_->phase != "micro-step")
-    text += QStringLiteral(" · ") + to_qt(live_->phase);
+  const auto fraction = [](int64_t done, int64_t all) {
+    return static_cast<double>(done) / static_cast<double>(all);
+  };
+  if (last_update_)
+    run_progress_->set_fraction(fraction(std::max(details_->step, live_->step), *last_update_));
+  QStringList words;
+  if (parts) {
+    progress_->set_fraction(fraction(live_->micro_step, live_->micro_steps));
+    words << tr("micro-step %1 of %2").arg(live_->micro_step).arg(live_->micro_steps);
+  }
+  if (!live_->phase.empty() && live_->phase != "micro-step") words << to_qt(live_->phase);
+  QString text = words.join(QStringLiteral(" · "));
   constexpr int64_t silent_ms = 30'000;
   const int64_t silence = wall_clock_ms() - live_->heartbeat_ms;
   if (live_->state == RunStatus::Running && live_->heartbeat_ms > 0 && silence > silent_ms) {

@@ -1,5 +1,5 @@
-// The numbers of a run one looks for first, large: step, loss, tokens/s, time left, memory; and how far the
-// update at work has come.
+// The numbers of a run one looks for first, large: step, loss, tokens/s, MFU, time left, memory; and how far
+// the run and the update at work have come.
 #pragma once
 
 #include <QLabel>
@@ -17,7 +17,7 @@ class Theme;
 class ThinBar : public QWidget {
   Q_OBJECT
  public:
-  explicit ThinBar(const Theme& theme, QWidget* parent = nullptr);
+  ThinBar(const Theme& theme, const QString& name, QWidget* parent = nullptr);
   void set_fraction(double fraction);
 
  protected:
@@ -38,21 +38,30 @@ class RunNumbers : public QWidget {
   void apply(const RunDelta& delta);
   void clear();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   struct Tile {
+    QWidget* card;
     QLabel* caption;
     QLabel* value;
     QLabel* detail;
   };
   Tile add_tile(const QString& caption, const QString& tip);
   void take(const FeedPoints& points);
+  void take(const RunDetails& run);
   void show_numbers();
+  void show_mfu();
   void show_progress();
 
-  Tile step_, loss_, speed_, time_, memory_;
-  ThinBar* progress_;
+  Tile step_, loss_, speed_, mfu_, time_, memory_;
+  ThinBar *run_progress_, *progress_;
   QLabel* phase_;
   std::optional<RunDetails> details_;
+  std::optional<int64_t> last_update_;  // the run is to make
+  bool mfu_known_ = false;
+  double flops_per_token_ = 0, peak_flops_ = 0;  // 0: not known
   std::optional<LiveState> live_;
   std::optional<double> last_loss_, memory_now_;
   // Debiased average of tokens/s end to end: single updates jump with every evaluation.

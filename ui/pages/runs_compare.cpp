@@ -45,12 +45,15 @@ RunsCompare::RunsCompare(AppContext& context, QWidget* parent) : QWidget(parent)
       QJsonDocument::fromJson(context.preferences.value(QStringLiteral("runs/colors")).toByteArray())
           .object());
   board_ = new ChartBoard(context, QStringLiteral("runs/charts"), specs(), this);
+  board_->group().set_parts_together(true);  // a run's validation sets go with it
   outcomes_ = new OutcomesModel(this);
   outcomes_->set_color_of([this](const QString& id) { return color_of(id); });
   settings_ = new SettingsDiffModel(this);
   outcomes_view_ = make_table(tr("Outcomes"), this);
   outcomes_view_->setModel(outcomes_);
-  outcomes_view_->setColumnWidth(OutcomesModel::Run, 220);
+  outcomes_view_->horizontalHeader()->setStretchLastSection(false);
+  outcomes_view_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  outcomes_view_->horizontalHeader()->setSectionResizeMode(OutcomesModel::Run, QHeaderView::Stretch);
   outcomes_view_->setContextMenuPolicy(Qt::CustomContextMenu);
   settings_view_ = make_table(tr("Settings that differ"), this);
   settings_view_->setModel(settings_);
@@ -168,6 +171,7 @@ void RunsCompare::restyle() {
   bool first = true;
   for (Chart* chart : board_->charts()) {
     chart->set_legend_visible(std::exchange(first, false));  // it holds for all of them
+    chart->set_latest_visible(runs_.size() == 1);            // else: of which run?
     for (const QString& key : chart->series_keys()) style_series(*chart, key);
   }
 }
@@ -223,10 +227,10 @@ void RunsCompare::show_comparison() {
   if (comparison_.outcomes.size() < 2) {
     note_->setText(tr("Tick another run to compare."));
   } else {
-    note_->setText(
-        tr("Loss is compared at %1 tokens, which all of them have seen. Right click a run to measure "
-           "against it.")
-            .arg(count_text(comparison_.equal_tokens)));
+    note_->setText(tr("Loss is compared at %1 tokens, which all of them have seen. The run pinned in the "
+                      "list is what the "
+                      "others are measured against.")
+                       .arg(count_text(comparison_.equal_tokens)));
   }
 }
 

@@ -81,6 +81,25 @@ void SparklineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
   painter->restore();
 }
 
+void NameDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
+                         const QModelIndex& index) const {
+  if (!index.data(RunsModel::kBaselineRole).toBool()) {
+    CellDelegate::paint(painter, option, index);
+    return;
+  }
+  constexpr int side = 14, gap = 6;
+  QStyleOptionViewItem whole(option), words(option);
+  initStyleOption(&whole, index);
+  option.widget->style()->drawPrimitive(QStyle::PE_PanelItemViewItem, &whole, painter, option.widget);
+  words.rect.adjust(0, 0, -side - gap, 0);
+  CellDelegate::paint(painter, words, index);
+  const bool selected = option.state.testFlag(QStyle::State_Selected);
+  theme_.icon(QStringLiteral("pin"))
+      .paint(painter,
+             QRect(option.rect.right() - side - gap, option.rect.center().y() - side / 2, side, side),
+             Qt::AlignCenter, selected ? QIcon::Selected : QIcon::Normal);
+}
+
 void StatusDelegate::initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const {
   CellDelegate::initStyleOption(option, index);
   const auto status = static_cast<RunStatus>(index.data(RunsModel::kStatusRole).toInt());

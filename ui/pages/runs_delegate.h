@@ -18,6 +18,16 @@ class SparklineDelegate : public QStyledItemDelegate {
   const Theme& theme_;
 };
 
+// The name, and a pin at the run the others are measured against.
+class NameDelegate : public CellDelegate {
+ public:
+  NameDelegate(const Theme& theme, QObject* parent) : CellDelegate(parent), theme_(theme) {}
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+
+ private:
+  const Theme& theme_;
+};
+
 class StatusDelegate : public CellDelegate {
  public:
   StatusDelegate(const Theme& theme, QObject* parent) : CellDelegate(parent), theme_(theme) {}

@@ -71,6 +71,7 @@ void RunsImportDialog::build() {
   columns_->horizontalHeaderItem(Factor)->setToolTip(
       tr("Values are multiplied by it: 1000 turns seconds into ms, 1073741824 GiB into bytes"));
   columns_->verticalHeader()->hide();
+  columns_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   columns_->horizontalHeader()->setSectionResizeMode(Target, QHeaderView::Stretch);
   columns_->setSelectionMode(QAbstractItemView::NoSelection);
   tokens_per_step_ = new QSpinBox(this);
@@ -90,6 +91,7 @@ void RunsImportDialog::build() {
   progress_->hide();
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
   import_ = make_primary(tr("Import"), {}, this);
+  import_->setEnabled(false);
   buttons->addButton(import_, QDialogButtonBox::ActionRole);
 
   auto* form = new QFormLayout;
@@ -101,6 +103,16 @@ void RunsImportDialog::build() {
   after->addRow(tr("Tokens a step"), tokens_per_step_);
   after->addRow(tr("Name"), name_);
   after->addRow(QString(), baseline_);
+  // Two forms, one column of labels.
+  int label_width = 0;
+  for (QFormLayout* one : {form, after}) {
+    for (int row = 0; row < one->rowCount(); ++row) {
+      if (const QLayoutItem* item = one->itemAt(row, QFormLayout::LabelRole))
+        label_width = std::max(label_width, item->sizeHint().width());
+    }
+  }
+  form->itemAt(0, QFormLayout::LabelRole)->widget()->setMinimumWidth(label_width);
+  after->itemAt(0, QFormLayout::LabelRole)->widget()->setMinimumWidth(label_width);
   auto* layout = new QVBoxLayout(this);
   layout->setSpacing(Theme::grid);
   layout->addLayout(form);
@@ -263,10 +275,11 @@ void RunsImportDialog::check_mapping() {
                                      QStringLiteral("active")})
                             .contains(target);
   }
-  QString text = tr("%1 rows").arg(count_text(table_->rows));
+  QString text = counted_text(static_cast<int64_t>(table_->rows), tr("1 row."), tr("%1 rows."));
   if (table_->skipped > 0) {
-    text +=
-        tr("; %1 lines are no rows, first %2").arg(count_text(table_->skipped), to_qt(table_->first_skipped));
+    text += QLatin1Char(' ') + counted_text(static_cast<int64_t>(table_->skipped), tr("1 line is no row: %1"),
+                                            tr("%1 lines are no rows, the first: %2"))
+                                   .arg(to_qt(table_->first_skipped));
   }
   if (twice) text = tr("Two columns stand for the same.");
   if (!metric) text = tr("Say which column is the training loss.");

@@ -7,6 +7,7 @@
 #include <QMenu>
 #include <QMimeData>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QShortcut>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -19,6 +20,8 @@
 #include "ui/app_context.h"
 #include "ui/models/runs_filter.h"
 #include "ui/models/runs_model.h"
+#include "ui/own_session.h"
+#include "ui/pages/run_in_button.h"
 #include "ui/pages/run_tab_parts.h"
 #include "ui/pages/runs_compare.h"
 #include "ui/pages/runs_delegate.h"
@@ -32,6 +35,7 @@ namespace {
 
 const QString kHeaderKey = QStringLiteral("runs/header");
 const QString kSplitterKey = QStringLiteral("runs/splitter");
+const QString kTickedKey = QStringLiteral("runs/ticked");
 const QString kBaselineKey = QStringLiteral("runs/baseline");
 
 // Shown unless the user chose otherwise.
@@ -86,13 +90,15 @@ RunsPage::RunsPage(AppContext& app, QWidget* parent)
     editor_.run([id = to_std(id), name = to_std(name)](HistoryStore& store) { store.rename(id, name); });
   });
   connect(compare_, &RunsCompare::baseline_wanted, this, &RunsPage::pin_baseline);
+  connect(&context().session, &OwnSession::changed, this, &RunsPage::show_state);
+  connect(&context().preferences, &Preferences::changed, this, &RunsPage::show_state);
   connect(&context().theme, &Theme::changed, this,
           [this] { model_->set_color_of([this](const QString& id) { return compare_->color_of(id); }); });
 }
 
 RunsPage::~RunsPage() {
   context().preferences.set_value(kHeaderKey, view_->horizontalHeader()->saveState());
-  context().preferences.set_value(kSplitterKey, splitter_->saveState());
+  if (border_moved_) context().preferences.set_value(kSplitterKey, splitter_->saveState());
 }
 
 void RunsPage::build() {
@@ -104,6 +110,7 @@ void RunsPage::build() {
   view_->setSortingEnabled(true);
   view_->setEditTriggers(QAbstractItemView::EditKeyPressed);
   view_->setContextMenuPolicy(Qt::CustomContextMenu);
+  view_->setItemDelegateForColumn(RunsModel::Name, new NameDelegate(context().theme, view_));
   view_->setItemDelegateForColumn(RunsModel::Curve, new SparklineDelegate(context().theme, view_));
   view_->setItemDelegateForColumn(RunsModel::Status, new StatusDelegate(context().theme, view_));
   QHeaderView* header = view_->horizontalHeader();
@@ -129,11 +136,12 @@ void RunsPage::build() {
   splitter_->setChildrenCollapsible(false);
   splitter_->setSizes({240, 420});
   const QByteArray sizes = context().preferences.value(kSplitterKey).toByteArray();
-  if (!sizes.isEmpty()) splitter_->restoreState(sizes);
-  hint_ =
-      make_muted(tr("Tick a run to see its curves; tick up to ten to lay them over one another. Double click "
-                    "opens a run."),
-                 this);
+  border_moved_ = !sizes.isEmpty() && splitter_->restoreState(sizes);
+  connect(splitter_, &QSplitter::splitterMoved, this, [this] { border_moved_ = true; });
+  hint_ = make_muted(
+      tr("Tick a run to see its curves below; tick up to ten to lay them over one another. Enter or "
+         "a double click opens the selected run."),
+      this);
 
   auto* empty =
       new EmptyState(context().theme, QStringLiteral("runs"), tr("No runs yet"),
@@ -181,6 +189,7 @@ void RunsPage::build_toolbar(QHBoxLayout* line) {
   count_->setWordWrap(false);
   open_ = make_button(tr("Open"), tr("Shows the run with its charts (Enter, or double click)"), this);
   resume_ = make_button(tr("Resume"), {}, this);
+  auto* run_in = new RunInButton(context(), this, RunInButton::Form::Arrow);
   clone_ = make_button(tr("Clone to New"), tr("Opens New with the settings of this run"), this);
   auto* more = icon_button(context(), QStringLiteral("more"), tr("More for the selected runs"), this);
   more->setPopupMode(QToolButton::InstantPopup);
@@ -190,6 +199,9 @@ void RunsPage::build_toolbar(QHBoxLayout* line) {
     menu->clear();
     fill_menu(*menu);
   });
+  pin_ =
+      icon_button(context(), QStringLiteral("pin"), tr("Measure other runs against the selected one"), this);
+  pin_->setCheckable(true);
   trash_ = icon_button(context(), QStringLiteral("trash"), tr("Delete the selected runs"), this);
   archive_button_ = icon_button(context(), QStringLiteral("archive"), tr("Show archived runs too"), this);
   archive_button_->setCheckable(true);
@@ -212,8 +224,8 @@ void RunsPage::build_toolbar(QHBoxLayout* line) {
       tr("Makes a run of another trainer's log: CSV, JSON lines, trainer_state.json or text"), this);
   import->setIcon(context().theme.icon(QStringLiteral("import")));
   line->addWidget(search_, 1);
-  for (QWidget* widget : std::initializer_list<QWidget*>{count_, open_, resume_, clone_, trash_, more,
-                                                         archive_button_, columns, import}) {
+  for (QWidget* widget : std::initializer_list<QWidget*>{count_, open_, resume_, run_in, clone_, pin_, trash_,
+                                                         more, archive_button_, columns, import}) {
     line->addWidget(widget);
   }
   connect(search_, &QLineEdit::textChanged, this, [this](const QString& text) {
@@ -227,6 +239,8 @@ void RunsPage::build_toolbar(QHBoxLayout* line) {
   connect(open_, &QPushButton::clicked, this, &RunsPage::open_current);
   connect(resume_, &QPushButton::clicked, this, &RunsPage::resume_current);
   connect(clone_, &QPushButton::clicked, this, &RunsPage::clone_current);
+  connect(pin_, &QToolButton::clicked, this,
+          [this](bool on) { pin_baseline(on && current() != nullptr ? to_qt(current()->id) : QString()); });
   connect(trash_, &QToolButton::clicked, this, &RunsPage::delete_selected);
   connect(import, &QPushButton::clicked, this, [this] { import_log(); });
 }
@@ -284,6 +298,8 @@ void RunsPage::take(const RunList& list) {
     return;
   }
   model_->set_runs(list.runs);
+  if (!std::exchange(listed_, true) && wanted_.isEmpty())
+    model_->set_ticked(context().preferences.value(kTickedKey).toStringList());
   if (!wanted_.isEmpty()) show_runs(model_->ticked() + wanted_);
   compare_->set_runs(ticked_runs());
   show_state();
@@ -298,6 +314,7 @@ std::vector<ListedRun> RunsPage::ticked_runs() const {
 }
 
 void RunsPage::ticks_changed() {
+  context().preferences.set_value(kTickedKey, model_->ticked());
   compare_->set_runs(ticked_runs());
   // The colours were given just now.
   model_->set_color_of([this](const QString& id) { return compare_->color_of(id); });
@@ -322,45 +339,69 @@ void RunsPage::show_state() {
   stack_->setCurrentIndex(all == 0 ? 1 : 0);
   compare_->setVisible(!model_->ticked().isEmpty());
   hint_->setVisible(all > 0 && model_->ticked().isEmpty());
-  count_->setText(shown == all ? all == 1 ? tr("1 run") : tr("%1 runs").arg(all)
+  fit_list();
+  count_->setText(shown == all ? counted_text(all, tr("1 run"), tr("%1 runs"))
                                : tr("%1 of %2").arg(shown).arg(all));
   const ListedRun* run = current();
   const bool one = selected().size() == 1;
   const bool idle = run != nullptr && !is_active(run->status);
   open_->setEnabled(one);
-  clone_->setEnabled(one && std::ranges::find(run->tags, "imported") == run->tags.end());
-  check_checkpoint();
+  look_into_selected();
+  clone_->setEnabled(one && selected_ && selected_->has_settings);
+  clone_->setToolTip(one && selected_ && !selected_->has_settings
+                         ? tr("This run was imported: its settings aren't known.")
+                         : tr("Opens New with the settings of this run"));
+  pin_->setEnabled(one);
+  pin_->setChecked(one && to_qt(run->id) == model_->baseline());
   const bool saved = one && idle && run->last_checkpoint_step.has_value();
-  resume_->setEnabled(saved && verdict_ && verdict_->good);
-  resume_->setToolTip(!one     ? tr("Select one run")
-                      : !idle  ? tr("This run is being trained")
-                      : !saved ? tr("This run has no checkpoint to go on from")
-                      : verdict_ && !verdict_->good
-                          ? verdict_->text
-                          : tr("Goes on behind the checkpoint of step %1, on a thread of this window")
-                                .arg(count_text(*run->last_checkpoint_step)));
+  const QString hindrance = !one     ? tr("Select one run.")
+                            : !idle  ? tr("This run is being trained.")
+                            : !saved ? tr("This run has no checkpoint to go on from.")
+                            : selected_ && !selected_->checkpoint.good ? selected_->checkpoint.text
+                                                                       : resume_hindrance(context());
+  resume_->setEnabled(hindrance.isEmpty() && selected_);
+  resume_->setToolTip(hindrance.isEmpty()
+                          ? tr("Goes on behind the checkpoint of step %1, %2.")
+                                .arg(count_text(*run->last_checkpoint_step), resume_place(context()))
+                          : hindrance);
   trash_->setEnabled(!selected().isEmpty());
 }
 
-// Manifest and sizes of the newest checkpoint, once a selection: Resume is offered for what can be opened.
-void RunsPage::check_checkpoint() {
+// Once a selection: Resume is offered for a checkpoint whose manifest and sizes are right, Clone for a run
+// whose settings are known.
+void RunsPage::look_into_selected() {
   const ListedRun* run = selected().size() == 1 ? current() : nullptr;
-  const bool saved = run != nullptr && run->last_checkpoint_step.has_value() && !is_active(run->status);
+  const std::optional<int64_t> step =
+      run != nullptr && !is_active(run->status) ? run->last_checkpoint_step : std::nullopt;
   const QString subject =
-      saved ? QStringLiteral("%1@%2").arg(to_qt(run->id)).arg(*run->last_checkpoint_step) : QString();
-  if (subject == checked_) return;
-  checked_ = subject;
-  verdict_.reset();
-  if (!saved) {
-    check_.cancel();
-    return;
-  }
-  check_.run([checks = checks_, folder = context().home / "runs" / run->id,
-              step = *run->last_checkpoint_step] { return checks.look(checkpoint_folder(folder, step)); },
-             [this](const CheckpointVerdict& verdict) {
-               verdict_ = verdict;
-               show_state();
-             });
+      run != nullptr ? QStringLiteral("%1@%2").arg(to_qt(run->id)).arg(step.value_or(-1)) : QString();
+  if (subject == looked_into_) return;
+  looked_into_ = subject;
+  selected_.reset();
+  look_.cancel();
+  if (run == nullptr) return;
+  look_.run(
+      [open = context().open_history, checks = checks_, id = run->id, home = context().home, step] {
+        SelectedRun found;
+        found.has_settings = !open()->details(id).settings_json.empty();
+        if (step) found.checkpoint = checks.look(checkpoint_folder(home / "runs" / id, *step));
+        return found;
+      },
+      [this](const SelectedRun& found) {
+        selected_ = found;
+        show_state();
+      });
+}
+
+// As high as its rows need, so that the curves have the rest; until the user moves the border.
+void RunsPage::fit_list() {
+  if (border_moved_) return;
+  constexpr int most = 240;
+  const int rows = filter_->rowCount() * view_->verticalHeader()->defaultSectionSize();
+  const int wanted = view_->horizontalHeader()->sizeHint().height() + rows + 2 * view_->frameWidth() +
+                     view_->horizontalScrollBar()->sizeHint().height();
+  const int list = std::clamp(wanted, view_->minimumSizeHint().height(), most);
+  splitter_->setSizes({list, std::max(splitter_->height() - list, most)});
 }
 
 }  // namespace lathe::ui

@@ -78,13 +78,20 @@ class RunsPage : public Page {
   QSplitter* splitter_ = nullptr;
   RunsCompare* compare_ = nullptr;
   QPushButton *open_ = nullptr, *resume_ = nullptr, *clone_ = nullptr;
-  QToolButton *archive_button_ = nullptr, *trash_ = nullptr;
+  QToolButton *archive_button_ = nullptr, *pin_ = nullptr, *trash_ = nullptr;
+  bool listed_ = false;
   QStringList wanted_;  // to be ticked once they are listed
-  void check_checkpoint();
+  struct SelectedRun {
+    bool has_settings = false;
+    CheckpointVerdict checkpoint{};  // of the newest one
+  };
+  void look_into_selected();
+  void fit_list();
   CheckpointChecks checks_;
-  QString checked_;                           // run and step the verdict is of
-  std::optional<CheckpointVerdict> verdict_;  // of the newest checkpoint of the selected run
-  LatestJob check_;
+  QString looked_into_;                  // run and step
+  std::optional<SelectedRun> selected_;  // nothing while it is looked into
+  LatestJob look_;
+  bool border_moved_ = false;
   HistoryEditor editor_;
   HistoryThread thread_;  // outlives the feed
   CatalogueFeed feed_;

@@ -3,13 +3,13 @@
 #include <sqlite3.h>
 
 #include <QCoreApplication>
-#include <QGuiApplication>
-#include <QSysInfo>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 
 #include "core/config/resources.h"
 #include "core/platform/file_system.h"
 #include "core/platform/files.h"
-#include "core/platform/process.h"
 #include "kernels/api/error.h"
 #include "ui/text.h"
 
@@ -59,24 +59,6 @@ void add_folder(ReportSection& section, const QString& name, const std::filesyst
 std::vector<ReportSection> system_report(const std::filesystem::path& home,
                                          const std::filesystem::path& data) {
   std::vector<ReportSection> sections;
-  ReportSection machine{tr("Machine"), {}};
-  machine.lines.push_back({tr("System"), QSysInfo::prettyProductName() + QStringLiteral(", ") +
-                                             QSysInfo::kernelType() + QLatin1Char(' ') +
-                                             QSysInfo::kernelVersion()});
-  machine.lines.push_back({tr("Host"), to_qt(host_name())});
-  machine.lines.push_back(
-      {tr("Processor"),
-       tr("%1, %2 cores usable").arg(QSysInfo::currentCpuArchitecture()).arg(logical_cores())});
-  machine.lines.push_back(line(tr("Memory"), [] {
-    const SystemMemory memory = system_memory();
-    return tr("%1, %2 available").arg(bytes_text(memory.total_bytes), bytes_text(memory.available_bytes));
-  }));
-  const ProcessMemory own = process_memory();
-  machine.lines.push_back(
-      {tr("This window"), tr("%1 resident, %2 at most so far")
-                              .arg(bytes_text(own.resident_bytes), bytes_text(own.peak_resident_bytes))});
-  sections.push_back(std::move(machine));
-
   ReportSection folders{tr("Folders"), {}};
   add_folder(folders, tr("History and runs"), home, true);
   add_folder(folders, tr("Datasets"), data, false);
@@ -91,33 +73,17 @@ std::vector<ReportSection> system_report(const std::filesystem::path& home,
   return sections;
 }
 
-ReportSection device_section(const BackendRegistry& registry, bool ready) {
-  ReportSection section{tr("Devices"), {}};
-  if (!ready) section.lines.push_back({tr("GPU"), tr("checking…")});
-  for (const BackendEntry& entry : registry) {
-    const QString name = entry.name == "cpu"    ? tr("CPU")
-                         : entry.name == "cuda" ? tr("GPU (CUDA)")
-                                                : to_qt(entry.name);
-    if (!entry.backend) {
-      section.lines.push_back(
-          {name, tr("can't be used"), to_qt(entry.unavailable), ReportLine::Mark::Warning});
-      continue;
-    }
-    const DeviceInfo device = entry.backend->device();
-    section.lines.push_back({name, to_qt(device.name), {}, ReportLine::Mark::Good});
-    // The CPU's memory is the machine's and stands there.
-    if (device.total_bytes > 0)
-      section.lines.push_back(
-          {tr("  memory"),
-           tr("%1, %2 free").arg(bytes_text(device.total_bytes), bytes_text(device.free_bytes))});
-    if (device.target.compute_capability > 0) {
-      section.lines.push_back({tr("  compute capability"), QStringLiteral("%1.%2")
-                                                               .arg(device.target.compute_capability / 10)
-                                                               .arg(device.target.compute_capability % 10)});
-    }
-    for (const auto& [what, version] : device.versions) {
-      section.lines.push_back({QStringLiteral("  ") + to_qt(what), to_qt(version)});
-    }
+ReportSection doctor_section(const QByteArray& json) {
+  ReportSection section{tr("Checks"), {}};
+  for (const QJsonValue& value : QJsonDocument::fromJson(json).object()[QStringLiteral("checks")].toArray()) {
+    const QJsonObject check = value.toObject();
+    const QString finding = check[QStringLiteral("finding")].toString();
+    section.lines.push_back({check[QStringLiteral("subject")].toString(),
+                             check[QStringLiteral("text")].toString(),
+                             {},
+                             finding == QLatin1String("good")      ? ReportLine::Mark::Good
+                             : finding == QLatin1String("warning") ? ReportLine::Mark::Warning
+                                                                   : ReportLine::Mark::Bad});
   }
   return section;
 }
@@ -127,7 +93,10 @@ QString report_text(const std::vector<ReportSection>& sections) {
   for (const ReportSection& section : sections) {
     text += section.title + QLatin1Char('\n');
     for (const ReportLine& line : section.lines) {
-      text += QStringLiteral("  %1  %2\n").arg(line.name, -22).arg(line.value);
+      const QString mark = line.mark == ReportLine::Mark::Warning ? tr("note: ")
+                           : line.mark == ReportLine::Mark::Bad   ? tr("BAD: ")
+                                                                  : QString();
+      text += QStringLiteral("  %1  %2%3\n").arg(line.name, -22).arg(mark, line.value);
       if (!line.advice.isEmpty()) text += QStringLiteral("  %1  %2\n").arg(QString(), -22).arg(line.advice);
     }
     text += QLatin1Char('\n');

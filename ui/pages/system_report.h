@@ -1,11 +1,10 @@
 // What this machine is and what of it Lathe can use, as text to copy into a report.
 #pragma once
 
+#include <QByteArray>
 #include <QString>
 #include <filesystem>
 #include <vector>
-
-#include "kernels/api/backend.h"
 
 namespace lathe::ui {
 
@@ -22,13 +21,12 @@ struct ReportSection {
   std::vector<ReportLine> lines;
 };
 
-// Reads memory, disk and file systems: some milliseconds, on a worker.
+// Folders and software. Reads disks and file systems: some milliseconds, on a worker.
 std::vector<ReportSection> system_report(const std::filesystem::path& home,
                                          const std::filesystem::path& data);
 
-// Each backend with its device and versions, or why it can't be used. On the GUI thread: backends belong to
-// it.
-ReportSection device_section(const BackendRegistry& registry, bool ready);
+// What `lathe doctor --json` printed, in the words of `lathe doctor`.
+ReportSection doctor_section(const QByteArray& json);
 
 QString report_text(const std::vector<ReportSection>& sections);
 

@@ -254,7 +254,7 @@ int LatheStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, cons
 int LatheStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
                           QStyleHintReturn* result) const {
   // A list below the box, not a menu over it.
-  if (hint == SH_ComboBox_Popup) return 0;
+  if (hint == SH_ComboBox_Popup || hint == SH_DialogButtonBox_ButtonsHaveIcons) return 0;
   return QProxyStyle::styleHint(hint, option, widget, result);
 }
 
