@@ -209,6 +209,16 @@ TEST_F(Places, New) {
   ASSERT_TRUE(wait_until(
       [&] { return assessor.assessment() && !assessor.pending() && !assessor.changes_pending(); }, 60'000));
   check_everywhere(QStringLiteral("new"));
+  // Nothing alone helps here: the set of changes that does takes several lines.
+  shown.document().set_text("batch.micro_batch", QStringLiteral("7"));
+  shown.document().set_text("optimizer.state", QStringLiteral("fp32"));
+  ASSERT_TRUE(wait_until(
+      [&] {
+        return !assessor.pending() && !assessor.changes_pending() && !assessor.changes().empty() &&
+               assessor.changes().front().combined;
+      },
+      60'000));
+  check_layout(QStringLiteral("new, a set of changes"));
 }
 
 TEST_F(Places, Run) {

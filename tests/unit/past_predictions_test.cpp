@@ -28,6 +28,9 @@ TEST(PastPredictions, MedianAndWorst_OfThisDeviceAlone) {
   };
   const PastPredictions past = past_predictions(runs, "NVIDIA GeForce RTX 5070");
   EXPECT_EQ(past.peak.runs, 3);
+  ASSERT_EQ(past.runs.size(), 3U);
+  EXPECT_EQ(past.runs[1].measured_peak_bytes, 995);
+  EXPECT_EQ(past.runs[1].measured_tokens_per_s, 88);
   EXPECT_NEAR(past.peak.median, -0.005, 1e-9);
   EXPECT_NEAR(past.peak.worst, -0.01, 1e-9);
   EXPECT_NEAR(past.speed.median, 0.01, 1e-9);
@@ -46,6 +49,7 @@ TEST(PastPredictions, RunsThatSayNothing_DoNotCount) {
   const PastPredictions past = past_predictions(runs, "NVIDIA GeForce RTX 5070");
   EXPECT_EQ(past.peak.runs, 2);
   EXPECT_EQ(past.speed.runs, 2);
+  EXPECT_EQ(past.runs.size(), 3U) << "two have half of it";
   EXPECT_EQ(past_predictions(runs, "NVIDIA GeForce RTX 5070", 1).peak.runs, 1);
   const PastPredictions none = past_predictions(runs, "NVIDIA H200");
   EXPECT_EQ(past_predictions_text(none), "No run on this device yet to compare predictions with.");

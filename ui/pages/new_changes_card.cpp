@@ -50,7 +50,8 @@ ChangesCard::ChangesCard(NewAssessor& assessor, ConfigDocument& document, const 
   connect(&assessor_, &NewAssessor::changes_ready, this, &ChangesCard::show_changes);
   connect(apply_, &QPushButton::clicked, this, &ChangesCard::apply);
   connect(view_, &QTableView::activated, this, &ChangesCard::apply);
-  connect(view_->horizontalHeader(), &QHeaderView::sectionResized, this, &ChangesCard::fit_rows);
+  connect(view_->horizontalHeader(), &QHeaderView::sectionResized, this, &ChangesCard::fit_rows,
+          Qt::QueuedConnection);  // once all sections have their widths
   connect(view_->selectionModel(), &QItemSelectionModel::selectionChanged, this,
           [this] { set_fresh(fresh_); });
   connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
@@ -84,13 +85,14 @@ void ChangesCard::show_changes() {
   if (over && !one_fits) {
     note_->setText(tr("No set of changes makes this fit: make the model or the context smaller."));
   } else if (over && changes.front().combined) {
-    note_->setText(tr("None alone is enough: the cheapest set that fits stands first. * changes the maths."));
+    note_->setText(
+        tr("None alone is enough: the cheapest set that fits stands first. *\u00A0changes the maths."));
   } else if (over) {
-    note_->setText(tr("Changes that save memory, the best first. * changes the maths."));
+    note_->setText(tr("Changes that save memory, the best first. *\u00A0changes the maths."));
   } else if (none) {
     note_->setText(tr("Nothing to gain from a single change."));
   } else {
-    note_->setText(tr("Changes that save work or memory, or fill the card. * changes the maths."));
+    note_->setText(tr("Changes that save work or memory, or fill the card. *\u00A0changes the maths."));
   }
 }
 

@@ -44,8 +44,8 @@ QVariant ChangesModel::data(const QModelIndex& index, int role) const {
     switch (index.column()) {
       case kName:
         // A set of changes is a line for each.
-        return change_text(change).replace(QStringLiteral(" + "), QStringLiteral(" +\n")) +
-               (change.changes_maths ? QStringLiteral(" *") : QString());
+        return change_text(change).replace(QStringLiteral(" + "), QStringLiteral("\n+ ")) +
+               (change.changes_maths ? QStringLiteral("\u00A0*") : QString());
       case kMemory:
         return signed_text(static_cast<double>(change.memory_bytes),
                            bytes_text(std::abs(change.memory_bytes)));

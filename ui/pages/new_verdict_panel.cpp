@@ -178,6 +178,7 @@ void VerdictPanel::show_problems(const std::vector<Problem>& problems) {
                                  tr("%1 settings can't be used as they are:")) +
                     QStringLiteral("<br>") + lines.join(QStringLiteral("<br>")));
   where_->setText(tr("The figures below are those of the last valid settings."));
+  where_->show();
 }
 
 void VerdictPanel::show_refusal(const Error& error) {
