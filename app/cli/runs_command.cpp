@@ -320,7 +320,8 @@ CLI::App* add_request(CLI::App& runs, Context& context, const char* name, const 
     command->add_flag("--now", arguments->now, "Drop the open update and save nothing");
   }
   if (kind == CommandKind::Sample) {
-    command->add_option("--prompt", arguments->prompt, "The text to continue; empty: the start of a document");
+    command->add_option("--prompt", arguments->prompt,
+                        "The text to continue; empty: the start of a document");
   }
   command->callback([arguments, &context, kind] {
     HistoryStore store = open_store(context);

@@ -18,8 +18,8 @@ struct Polyline {
   void add(double at, double value);
 };
 
-// What of a series is drawn: all points while they are fewer than the pixels, else minimum and maximum of each
-// pixel column, so that no extreme is lost, and the series' last value.
+// What of a series is drawn: all points while they are fewer than the pixels, else minimum and maximum of
+// each pixel column, so that no extreme is lost, and the series' last value.
 struct SeriesView {
   Polyline raw;
   Polyline smooth;           // at most one point a pixel column; empty without smoothing
