@@ -221,7 +221,8 @@ void NewPage::keep_draft() {
   preferences.set_value(QStringLiteral("new/draft_base"), document_.base_name());
 }
 
-// run.device decides: cpu means the CPU, anything else a GPU, of this machine when there is one.
+// run.device decides: cpu means the CPU, anything else a GPU, of this machine when there is one, else one of
+// a size that people have.
 void NewPage::follow_config_device() {
   if (choices_.empty()) return;
   const bool cpu = document_.config().run.device == Device::Cpu;
@@ -229,7 +230,11 @@ void NewPage::follow_config_device() {
   const auto suits = [&](const DeviceChoice& choice) { return choice.gpu() != cpu; };
   const bool stays = now && (now->here || chosen_);
   auto found = stays ? std::ranges::find(choices_, now->name, &DeviceChoice::name) : choices_.end();
-  if (found == choices_.end() || !suits(*found)) found = std::ranges::find_if(choices_, suits);
+  constexpr int64_t usual_bytes = int64_t{16} << 30;
+  const auto likely = [&](const DeviceChoice& choice) {
+    return suits(choice) && (choice.here || choice.total_bytes >= usual_bytes);
+  };
+  if (found == choices_.end() || !suits(*found)) found = std::ranges::find_if(choices_, likely);
   if (found == choices_.end()) found = choices_.begin();
   show_device(static_cast<size_t>(found - choices_.begin()));
   assessor_->set_device(*found);
