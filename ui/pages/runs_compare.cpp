@@ -227,10 +227,13 @@ void RunsCompare::show_comparison() {
   if (comparison_.outcomes.size() < 2) {
     note_->setText(tr("Tick another run to compare."));
   } else {
-    note_->setText(tr("Loss is compared at %1 tokens, which all of them have seen. The run pinned in the "
-                      "list is what the "
-                      "others are measured against.")
-                       .arg(count_text(comparison_.equal_tokens)));
+    const auto seen = std::ranges::count_if(
+        comparison_.outcomes, [](const RunOutcome& run) { return run.loss_at_equal_tokens.has_value(); });
+    const QString who = seen == std::ssize(comparison_.outcomes) ? tr("which all of them have seen")
+                                                                 : tr("among the runs that count tokens");
+    note_->setText(tr("Loss is compared at %1 tokens, %2. The run pinned in the list is what the others are "
+                      "measured against.")
+                       .arg(count_text(comparison_.equal_tokens), who));
   }
 }
 

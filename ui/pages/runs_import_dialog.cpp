@@ -85,6 +85,9 @@ void RunsImportDialog::build() {
   name_ = new QLineEdit(this);
   baseline_ = new QCheckBox(tr("Measure other runs against it"), this);
   baseline_->setChecked(true);
+  connect(tokens_per_step_, &QSpinBox::valueChanged, this, [this] {
+    if (table_) check_mapping();
+  });
   state_ = make_muted({}, this);
   progress_ = new QProgressBar(this);
   progress_->setTextVisible(false);
@@ -235,6 +238,8 @@ void RunsImportDialog::show_table() {
   }
   columns_->resizeColumnToContents(Name);
   columns_->resizeColumnToContents(Values);
+  tokens_per_step_->setValue(static_cast<int>(
+      std::clamp<int64_t>(suggested.tokens_per_step.value_or(0), 0, tokens_per_step_->maximum())));
   check_mapping();
 }
 
@@ -281,6 +286,9 @@ void RunsImportDialog::check_mapping() {
                                             tr("%1 lines are no rows, the first: %2"))
                                    .arg(to_qt(table_->first_skipped));
   }
+  if (!targets.contains(QStringLiteral("tokens")) && tokens_per_step_->value() == 0)
+    text += QLatin1Char(' ') +
+            tr("Say how many tokens a step has, or its loss can't be compared at equal tokens.");
   if (twice) text = tr("Two columns stand for the same.");
   if (!metric) text = tr("Say which column is the training loss.");
   if (!factors) text = tr("A factor must be a number.");
