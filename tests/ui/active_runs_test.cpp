@@ -5,11 +5,9 @@
 #include <QPushButton>
 #include <QTest>
 #include <QToolButton>
-#include <fstream>
 
-#include "core/config/presets.h"
-#include "core/data/dataset_builder.h"
 #include "core/train/run_control.h"
+#include "tests/ui/fox_run.h"
 #include "tests/ui/run_support.h"
 #include "tests/ui/ui_support.h"
 #include "ui/active_runs.h"
@@ -117,25 +115,7 @@ TEST_F(ElsewhereTest, FullDisk_IsToldOnceAndOffersToRetry) {
 class TrainingWindowTest : public testing::Test {
  protected:
   void SetUp() override {
-    const std::filesystem::path home = surroundings_.folder.path();
-    {
-      std::ofstream text(home / "text.txt");
-      for (int i = 0; i < 200; ++i) text << "The quick brown fox number " << i << " jumps.\n<|endoftext|>\n";
-    }
-    BuildOptions options;
-    options.inputs = {home / "text.txt"};
-    options.train_vocab = 300;
-    options.threads = 1;
-    build_dataset(home / "foxes", options);
-    RunConfig config = load_preset("tiny");
-    config.data.sources = {{to_utf8(home / "foxes")}};
-    config.model.layers = 1;
-    config.model.vocab = 300;
-    config.model.context = 32;
-    config.batch.micro_batch = 2;
-    config.schedule.warmup = 1;
-    config.run.updates = 1'000'000;
-    config.run.eval_every = 0;
+    RunConfig config = fox_run(surroundings_.folder.path(), 1'000'000);
     config.run.name = "foxes";
     open();
     surroundings_.session.start(config);

@@ -6,11 +6,9 @@
 #include <QTabWidget>
 #include <QTableView>
 #include <QTest>
-#include <fstream>
 
-#include "core/config/presets.h"
-#include "core/data/dataset_builder.h"
 #include "core/train/training_run.h"
+#include "tests/ui/fox_run.h"
 #include "tests/ui/ui_support.h"
 #include "ui/models/runs_model.h"
 #include "ui/pages/run_page.h"
@@ -27,24 +25,7 @@ namespace {
 TEST(RunPage, TrainedRun_VerifiesAndWrites) {
   Surroundings surroundings;
   const std::filesystem::path home = surroundings.folder.path();
-  {
-    std::ofstream text(home / "text.txt");
-    for (int i = 0; i < 200; ++i) text << "The quick brown fox number " << i << " jumps.\n<|endoftext|>\n";
-  }
-  BuildOptions options;
-  options.inputs = {home / "text.txt"};
-  options.train_vocab = 300;
-  options.threads = 1;
-  build_dataset(home / "foxes", options);
-  RunConfig config = load_preset("tiny");
-  config.data.sources = {{to_utf8(home / "foxes")}};
-  config.model.layers = 1;
-  config.model.vocab = 300;
-  config.model.context = 32;
-  config.batch.micro_batch = 2;
-  config.schedule.warmup = 1;
-  config.run.updates = 3;
-  config.run.eval_every = 0;
+  const RunConfig config = fox_run(home, 3);
   std::string id;
   {
     HistoryStore history(home);
