@@ -370,8 +370,10 @@ void register_runs_commands(CLI::App& app, Context& context) {
           "For a run whose process has ended, use `lathe resume`.\nExample:\n  lathe runs continue last");
   add_request(*runs, context, "stop", "Finish the update, save a checkpoint, end the run", CommandKind::Stop)
       ->footer("Examples:\n  lathe runs stop last --timeout 300\n  lathe runs stop last --now");
-  add_request(*runs, context, "evaluate", "Evaluate at the next update and go on", CommandKind::Evaluate);
-  add_request(*runs, context, "sample", "Generate text at the next update and go on", CommandKind::Sample);
+  add_request(*runs, context, "evaluate", "Evaluate at the next update and go on", CommandKind::Evaluate)
+      ->footer("Example:\n  lathe runs evaluate last");
+  add_request(*runs, context, "sample", "Generate text at the next update and go on", CommandKind::Sample)
+      ->footer("Example:\n  lathe runs sample last --prompt \"It is a truth\"");
   add_request(*runs, context, "save", "Save a checkpoint at the next update and go on", CommandKind::Save)
       ->footer("Example:\n  lathe runs save last");
   runs->footer(

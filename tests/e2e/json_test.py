@@ -71,13 +71,15 @@ class EveryCommand(support.WorkplaceTest):
             ("runs", "import-log"): [[log]],
             ("runs", "pause"): [[b_run]],
             ("runs", "continue"): [[b_run]],
+            ("runs", "evaluate"): [[b_run]],
+            ("runs", "sample"): [[b_run, "--prompt", "It is"]],
             ("runs", "save"): [[b_run]],
             ("runs", "stop"): [[b_run]],
             ("runs", "delete"): [[b_run, "--yes"]],
             ("doctor",): [[], ["--quick"]],
         }
         # Nobody trains b_run: what is asked of it is refused, which must be JSON as well.
-        refused = {("runs", name) for name in ("pause", "continue", "save", "stop")}
+        refused = {("runs", name) for name in ("pause", "continue", "evaluate", "sample", "save", "stop")}
         commands = leaf_commands(place)
         unknown = [" ".join(command) for command in commands if command not in examples]
         self.assertEqual(unknown, [], "commands without an example in this test")

@@ -1,7 +1,7 @@
 // Pictures compared with golden ones by the means of their blocks: what moves, vanishes or changes its colour
 // is seen, how a letter is drawn is not. A golden is a PNG with a pixel a block. To renew them all, after
 // looking at the new pictures (LATHE_PICTURES=FOLDER writes them):
-//   LATHE_RENEW_GOLDENS=1 build/…/bin/ui_places_test
+//   LATHE_RENEW_GOLDENS=1 build/…/bin/ui_places_test    (without QT_QPA_PLATFORM: ui_main.cpp)
 #pragma once
 
 #include <gtest/gtest.h>
