@@ -28,6 +28,7 @@
 
 #include "tests/ui/run_support.h"
 #include "tests/ui/ui_support.h"
+#include "tests/ui/window_support.h"
 #include "ui/charts/chart.h"
 #include "ui/charts/chart_export.h"
 #include "ui/charts/chart_group.h"
@@ -357,10 +358,7 @@ TEST(SessionBench, Handlers) {
   application().record(true);
   MainWindow window(surroundings.context, make_page);
   window.resize(1440, 900);
-  bool usable = false;
-  QObject::connect(&window, &MainWindow::usable, &window, [&] { usable = true; });
-  window.show();
-  ASSERT_TRUE(wait_until([&] { return usable; }, 60'000));
+  ASSERT_TRUE(show_until_usable(window));
   expect_below(50, report_handlers("start to usable").front(), "start to usable: longest handler");
 
   std::vector<double> times;

@@ -10,6 +10,7 @@
 #include "tests/ui/fox_run.h"
 #include "tests/ui/run_support.h"
 #include "tests/ui/ui_support.h"
+#include "tests/ui/window_support.h"
 #include "ui/active_runs.h"
 #include "ui/appearance.h"
 #include "ui/main_window.h"
@@ -130,10 +131,7 @@ class TrainingWindowTest : public testing::Test {
 
   void open() {
     window_ = std::make_unique<MainWindow>(surroundings_.context, make_page);
-    bool usable = false;
-    QObject::connect(window_.get(), &MainWindow::usable, window_.get(), [&usable] { usable = true; });
-    window_->show();
-    ASSERT_TRUE(wait_until([&] { return usable; }, 30000));
+    ASSERT_TRUE(show_until_usable(*window_));
   }
   HistoryStore store() { return HistoryStore(surroundings_.folder.path()); }
   bool passes(int64_t step) {

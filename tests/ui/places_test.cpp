@@ -18,6 +18,7 @@
 #include "tests/ui/layout_check.h"
 #include "tests/ui/run_support.h"
 #include "tests/ui/ui_support.h"
+#include "tests/ui/window_support.h"
 #include "ui/forms/config_document.h"
 #include "ui/main_window.h"
 #include "ui/models/runs_model.h"
@@ -127,10 +128,7 @@ class Places : public testing::Test {
     write_file_atomically(store.run_folder(running_) / kProfileFile, to_json(test_profile()).dump());
     build_dataset();
     window_ = std::make_unique<MainWindow>(surroundings_.context, make_page);
-    bool usable = false;
-    QObject::connect(window_.get(), &MainWindow::usable, window_.get(), [&usable] { usable = true; });
-    window_->show();
-    ASSERT_TRUE(wait_until([&] { return usable; }, 60'000));
+    ASSERT_TRUE(show_until_usable(*window_));
   }
 
   void build_dataset() {
@@ -312,10 +310,7 @@ TEST(EmptyPlaces, Layout) {
   Surroundings surroundings;
   surroundings.preferences.set_value(QStringLiteral("runs/samples_imported"), true);
   MainWindow window(surroundings.context, make_page);
-  bool usable = false;
-  QObject::connect(&window, &MainWindow::usable, &window, [&usable] { usable = true; });
-  window.show();
-  ASSERT_TRUE(wait_until([&] { return usable; }, 60'000));
+  ASSERT_TRUE(show_until_usable(window));
   for (const Screen& screen : kScreens) {
     window.resize(screen.logical);
     for (int i = 0; i < kPlaceCount; ++i) {

@@ -19,6 +19,7 @@
 #include "core/config/presets.h"
 #include "core/config/setting_info.h"
 #include "tests/ui/ui_support.h"
+#include "tests/ui/window_support.h"
 #include "ui/alert_panel.h"
 #include "ui/latest_job.h"
 #include "ui/main_window.h"
@@ -169,10 +170,7 @@ class ShellTest : public testing::Test {
  protected:
   void open() {
     window_ = std::make_unique<MainWindow>(surroundings_.context, make_page);
-    bool usable = false;
-    QObject::connect(window_.get(), &MainWindow::usable, window_.get(), [&usable] { usable = true; });
-    window_->show();
-    ASSERT_TRUE(wait_until([&] { return usable; }, 30000));
+    ASSERT_TRUE(show_until_usable(*window_));
   }
 
   Surroundings surroundings_;
