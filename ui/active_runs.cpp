@@ -22,7 +22,7 @@ struct RunNews {
   std::vector<EventRow> events{};  // warnings and errors that came since the last look
   int64_t last_event = 0;
   QString wait{};      // what it needs of the disk it waits for
-  QString last_log{};  // its last lines
+  QString last_log{};  // its last lines, where there is something to tell
   QString unreadable{};
 };
 
@@ -34,20 +34,23 @@ constexpr int64_t kSettleMs = 500;
 constexpr int64_t kQuietMs = 10 * 60 * 1000;  // before the same kind of event is told again
 constexpr size_t kLogLines = 12;
 
-RunNews read_news(HistoryStore& store, const QString& id, int64_t last_event) {
+QString last_lines(const RunReader& reader) {
+  const std::vector<EventRow> events = reader.events();
+  QStringList lines;
+  for (size_t i = events.size() - std::min(events.size(), kLogLines); i < events.size(); ++i) {
+    lines << ActiveRuns::tr("step %1  %2").arg(events[i].step).arg(to_qt(events[i].text));
+  }
+  return lines.join(QLatin1Char('\n'));
+}
+
+RunNews read_news(HistoryStore& store, const QString& id, int64_t last_event, bool ended) {
   RunNews news{.id = id, .last_event = last_event};
   try {
     news.run = store.summary(to_std(id));
     const std::unique_ptr<RunReader> reader = store.open_reader(to_std(id));
-    const std::vector<EventRow> events = reader->events();
-    QStringList lines;
-    for (size_t i = events.size() - std::min(events.size(), kLogLines); i < events.size(); ++i) {
-      lines << ActiveRuns::tr("step %1  %2").arg(events[i].step).arg(to_qt(events[i].text));
-    }
-    news.last_log = lines.join(QLatin1Char('\n'));
     const int64_t settled_ms = wall_clock_ms() - kSettleMs;
-    for (const EventRow& event : events) {
-      if (event.id <= last_event || event.time_ms > settled_ms) continue;
+    for (const EventRow& event : reader->events(last_event)) {
+      if (event.time_ms > settled_ms) continue;
       news.last_event = event.id;
       if (event.level != EventLevel::Info) news.events.push_back(event);
     }
@@ -58,6 +61,7 @@ RunNews read_news(HistoryStore& store, const QString& id, int64_t last_event) {
           QLatin1Char(' ') + ActiveRuns::tr("%1 are free in %2.")
                                  .arg(bytes_text(free_disk_bytes(reader->folder())), to_qt(reader->folder()));
     }
+    if (ended || !news.events.empty() || !news.wait.isEmpty()) news.last_log = last_lines(*reader);
   } catch (const Error& error) {
     news.unreadable = to_qt(std::string_view(error.what()));
   }
@@ -136,10 +140,11 @@ void ActiveRuns::look() {
   for (const auto& [run, error] : ended_) asked[run] = last_event_[run];
   if (asked.empty()) return;
   job_.run(
-      [open = context_.open_history, asked] {
+      [open = context_.open_history, asked, ends = ended_] {
         const std::unique_ptr<HistoryStore> store = open();
         std::vector<RunNews> all;
-        for (const auto& [run, last_event] : asked) all.push_back(read_news(*store, run, last_event));
+        for (const auto& [run, last_event] : asked)
+          all.push_back(read_news(*store, run, last_event, ends.contains(run)));
         return all;
       },
       [this, ends = ended_](const std::vector<RunNews>& all) {
