@@ -33,13 +33,13 @@ PastPredictions past_predictions(const std::vector<RunSummary>& runs, std::strin
                           run.predicted_tokens_per_s.value_or(0), run.tokens_per_s.value_or(0)};
     const bool peak = figures.planned_peak_bytes > 0 && figures.measured_peak_bytes > 0;
     const bool speed = figures.predicted_tokens_per_s > 0 && figures.measured_tokens_per_s > 0;
-    if (peak && peaks.size() < most) {
-      peaks.push_back(static_cast<double>(figures.measured_peak_bytes) /
-                          static_cast<double>(figures.planned_peak_bytes) -
-                      1);
-    }
+    const auto error = [](auto predicted, auto measured) {
+      return static_cast<double>(measured) / static_cast<double>(predicted) - 1;
+    };
+    if (peak && peaks.size() < most)
+      peaks.push_back(error(figures.planned_peak_bytes, figures.measured_peak_bytes));
     if (speed && speeds.size() < most)
-      speeds.push_back(figures.measured_tokens_per_s / figures.predicted_tokens_per_s - 1);
+      speeds.push_back(error(figures.predicted_tokens_per_s, figures.measured_tokens_per_s));
     if ((peak || speed) && past.runs.size() < most) past.runs.push_back(figures);
   }
   past.peak = summarise(std::move(peaks));

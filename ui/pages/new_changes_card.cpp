@@ -22,20 +22,14 @@ ChangesCard::ChangesCard(NewAssessor& assessor, ConfigDocument& document, const 
       document_(document),
       model_(new ChangesModel(theme, this)),
       note_(make_muted({})),
-      view_(new QTableView),
+      view_(make_table(tr("Changes and what they save and cost"), nullptr)),
       apply_(make_button(tr("Apply"), tr("Apply the selected change; Undo takes it back"))) {
   add_to_header(apply_);
   view_->setModel(model_);
-  view_->setAccessibleName(tr("Changes and what they save and cost"));
-  view_->setSelectionBehavior(QAbstractItemView::SelectRows);
   view_->setSelectionMode(QAbstractItemView::SingleSelection);
   view_->setFrameShape(QFrame::NoFrame);
-  view_->setItemDelegate(new CellDelegate(view_));
-  view_->setShowGrid(false);
-  view_->setTabKeyNavigation(false);
-  view_->verticalHeader()->hide();
-  view_->verticalHeader()->setDefaultSectionSize(view_->fontMetrics().height() + Theme::grid);
-  view_->horizontalHeader()->setHighlightSections(false);
+  view_->setWordWrap(true);
+  view_->horizontalHeader()->setStretchLastSection(false);
   view_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
   view_->horizontalHeader()->setSectionResizeMode(ChangesModel::kName, QHeaderView::Stretch);
   view_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
