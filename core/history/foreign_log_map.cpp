@@ -80,6 +80,9 @@ constexpr std::array aliases = {
     Alias{"memory_process", "gpumemory"},
     Alias{"memory_process", "peakmem"},
     Alias{"memory_process", "maxmem"},
+    Alias{"memory_process", "memorygb"},
+    Alias{"memory_process", "memgb"},
+    Alias{"memory_process", "vramgb"},
 };
 
 // Units at the end of a column's name, "dt_ms", and what turns them into the target's.

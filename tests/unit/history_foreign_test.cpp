@@ -145,6 +145,18 @@ TEST_F(ForeignLog, Lines_OfWellKnownScripts_AreUnderstood) {
   }
 }
 
+// A unit that grew into the name is seen by the size of its values.
+TEST_F(ForeignLog, MemoryInGigabytes_HoweverItIsWritten) {
+  for (const std::string name : {"memGB", "mem_gb", "memory (GB)", "vram_GiB"}) {
+    const ForeignTable table =
+        read_foreign_log(write("a.csv", "step,loss," + name + "\n1,9,12.5\n"), ForeignFormat::Csv);
+    const ForeignMapping mapping = suggest_mapping(table);
+    ASSERT_EQ(mapping.columns.size(), 3u) << name;
+    EXPECT_EQ(mapping.columns[2].target, "memory_process") << name;
+    EXPECT_EQ(mapping.columns[2].factor, 1024.0 * 1024 * 1024) << name;
+  }
+}
+
 // Tokens a step follow from tokens/s and the step's time where the log doesn't count them.
 TEST_F(ForeignLog, TokensPerStep_AreInferredFromSpeed) {
   const ForeignTable table = read_foreign_log(
